@@ -1,0 +1,25 @@
+# One INTERFACE target holds every compile and link flag; all own targets link it PRIVATE.
+add_library(ditar_build_flags INTERFACE)
+target_compile_features(ditar_build_flags INTERFACE cxx_std_20)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+target_compile_options(
+  ditar_build_flags
+  INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow
+            -Wnon-virtual-dtor -Woverloaded-virtual>)
+if(DITAR_WERROR)
+  target_compile_options(ditar_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+
+if(DITAR_SANITIZE)
+  target_compile_options(
+    ditar_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DITAR_SANITIZE}
+                                -fno-omit-frame-pointer -fno-sanitize-recover=all -O1>)
+  target_link_options(ditar_build_flags INTERFACE -fsanitize=${DITAR_SANITIZE})
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()

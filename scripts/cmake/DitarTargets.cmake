@@ -1,0 +1,40 @@
+# ditar_add_library(NAME DIR [SOURCES ...] [HEADERS ...] [PUBLIC ...] [PRIVATE ...])
+#   A static library ditar_NAME with alias ditar::NAME; public headers live under include/ of the
+#   calling folder and are a FILE_SET, so all_verify_interface_header_sets compiles each alone.
+function(ditar_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+  set(target ditar_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(ditar::${name} ALIAS ${target})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/include
+                                  FILES ${arg_HEADERS})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE}
+                                         $<BUILD_INTERFACE:ditar_build_flags>)
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+endfunction()
+
+# ditar_add_test(NAME SOURCES ... LIBS ... LABELS ... [TIMEOUT s] [PROCESSORS n] [ENVIRONMENT ...])
+#   One GoogleTest executable, each case registered with CTest under its own name.
+function(ditar_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;PROCESSORS" "SOURCES;LIBS;LABELS;ENVIRONMENT")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest_main GTest::gmock
+                                        ditar_build_flags)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
+  target_compile_definitions(${name} PRIVATE DITAR_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                             DITAR_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  gtest_discover_tests(
+    ${name}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS}
+               ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()
