@@ -3,6 +3,7 @@
 #include "ditar/config/error.h"
 #include "ditar/config/log.h"
 #include "ditar/kernels/device.h"
+#include "group_communicator.h"
 #include "rank_context.h"
 #include "stack_dump.h"
 
@@ -47,13 +48,6 @@ std::vector<RankHello> exchange_hellos(Bootstrap& bootstrap, const RankHello& mi
         decode_meta<RankHello>({reinterpret_cast<const char*>(blob.data()), blob.size()}));
   }
   return all;
-}
-
-std::unique_ptr<Communicator> make_communicator(const Placement& placement, int size) {
-  if (size == 1) return nullptr;
-  if (placement.device == "cpu") return make_mpi_communicator(kCollectivePatience);
-  throw Unavailable("a group of " + std::to_string(size) +
-                    " GPUs needs NCCL, which this build does not have; build with the cuda preset");
 }
 
 Placement own_placement(const LauncherFacts& facts) {
@@ -106,7 +100,7 @@ int serve(const ServeOptions& options) {
     }
     context.links = connect_ranks(*context.bootstrap, one_host);
   }
-  context.communicator = make_communicator(placement, size);
+  context.communicator = make_group_communicator(device, size, kCollectivePatience);
   context.runner =
       std::make_unique<EngineRunner>(context.communicator.get(), rank, device, placement.threads);
   return rank == 0 ? lead(context) : follow(context);
