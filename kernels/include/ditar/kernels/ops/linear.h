@@ -53,8 +53,9 @@ class Linear {
     run(x, y, epilogue, {}, stream);
   }
 
+  struct Packed;  ///< one backend's packed weight; defined inside kernels
+
  private:
-  struct Packed;
   std::unique_ptr<Packed> packed_;
 };
 
