@@ -1,0 +1,63 @@
+#include "overrides.h"
+
+#include <algorithm>
+
+namespace ditar::knowledge {
+namespace {
+
+std::vector<std::string> split_terms(const std::string& list) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    out.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+bool holds(const std::vector<std::string>& stems, const std::vector<std::string>& phrase) {
+  return std::search(stems.begin(), stems.end(), phrase.begin(), phrase.end()) != stems.end();
+}
+
+}  // namespace
+
+OverrideTable::OverrideTable(const HandbookFiles& files, const Thesaurus& thesaurus) {
+  const std::string& contract = required_handbook_pages().front();
+  for (const auto& page : files.pages) {
+    if (page.path != contract) continue;
+    for (const Passage& passage : split_page(page.text)) {
+      if (passage.overrides.empty()) continue;
+      Rule rule;
+      rule.passage = {page.path, passage.title, passage.heading, passage.line, passage.text};
+      for (const std::string& term : split_terms(passage.overrides)) {
+        const auto tokens = tokenize(term);
+        std::vector<std::string> phrase;
+        for (const Token& token : tokens) {
+          if (!is_stopword(token.whole)) phrase.push_back(thesaurus.stem_english(token.whole));
+        }
+        if (!phrase.empty()) rule.phrases.push_back(std::move(phrase));
+        for (const ConceptMatch& match : thesaurus.match(tokens)) {
+          if (match.count == tokens.size()) rule.concepts.insert(match.concept_id);
+        }
+      }
+      rules_.push_back(std::move(rule));
+    }
+  }
+}
+
+std::optional<StoredPassage> OverrideTable::find(const QueryPlan& plan) const {
+  const Rule* best = nullptr;
+  std::size_t best_met = 0;
+  for (const Rule& rule : rules_) {
+    std::size_t met = 0;
+    for (const auto& phrase : rule.phrases) met += holds(plan.stems, phrase) ? phrase.size() : 0;
+    for (int id : plan.concepts) met += rule.concepts.contains(id) ? 1U : 0U;
+    if (met > best_met) {
+      best = &rule;
+      best_met = met;
+    }
+  }
+  return best ? std::optional(best->passage) : std::nullopt;
+}
+
+}  // namespace ditar::knowledge
