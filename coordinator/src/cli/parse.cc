@@ -142,26 +142,26 @@ void Builder::add_reading_commands() {
 }
 
 void Builder::add_product_commands() {
-  GenerateOptions& o = options_->generate;
+  GenerateOptions& generation = options_->generate;
   auto* generate = add("generate", "Make images with the engine: a labelled PNG grid, NPZ",
                        "generate --labels 0-9 --seed 7 --out grid.png",
                        DITAR_RUN(run_generate, generate));
-  generate->add_option("--labels", o.labels, "Classes, e.g. 0-9 or 3,3,7")->capture_default_str();
-  generate->add_option("--seed", o.seed, "Seed of the initial noise")->capture_default_str();
-  generate->add_option("--out", o.out, "PNG file")->capture_default_str();
-  generate->add_option("--npz", o.npz, "NPZ file as FID tools read it (arr_0: uint8, NHWC)");
-  generate->add_option("--model", o.model, "Checkpoint (default: the lane's)");
-  generate->add_option("--lane", o.lane, "Lane whose defaults are used");
-  generate->add_option("--steps", o.steps, "Sampling steps")->check(CLI::Range(1, 1000));
-  generate->add_option("--sampler", o.sampler, "ddim, ddpm or dpmpp2m")
+  generate->add_option("--labels", generation.labels, "Classes, e.g. 0-9 or 3,3,7")->capture_default_str();
+  generate->add_option("--seed", generation.seed, "Seed of the initial noise")->capture_default_str();
+  generate->add_option("--out", generation.out, "PNG file")->capture_default_str();
+  generate->add_option("--npz", generation.npz, "NPZ file as FID tools read it (arr_0: uint8, NHWC)");
+  generate->add_option("--model", generation.model, "Checkpoint (default: the lane's)");
+  generate->add_option("--lane", generation.lane, "Lane whose defaults are used");
+  generate->add_option("--steps", generation.steps, "Sampling steps")->check(CLI::Range(1, 1000));
+  generate->add_option("--sampler", generation.sampler, "ddim, ddpm or dpmpp2m")
       ->check(CLI::IsMember({"ddim", "ddpm", "dpmpp2m"}));
-  generate->add_option("--guidance", o.guidance, "Guidance scale (1: none)")
+  generate->add_option("--guidance", generation.guidance, "Guidance scale (1: none)")
       ->check(CLI::Range(0.0, 100.0));
-  generate->add_option("--parity", o.parity, "auto, official or diffusers")
+  generate->add_option("--parity", generation.parity, "auto, official or diffusers")
       ->check(CLI::IsMember({"auto", "official", "diffusers"}));
-  generate->add_option("--precision", o.precision, "fp64, fp32, tf32, fp16 or bf16");
-  generate->add_option("--threads", o.threads, "CPU threads")->check(CLI::Range(1, 4096));
-  generate->add_option("--worker", o.worker, "dit-worker to run (default: beside dit-ar)");
+  generate->add_option("--precision", generation.precision, "fp64, fp32, tf32, fp16 or bf16");
+  generate->add_option("--threads", generation.threads, "CPU threads")->check(CLI::Range(1, 4096));
+  generate->add_option("--worker", generation.worker, "dit-worker to run (default: beside dit-ar)");
   auto* completion = app_.add_subcommand("completion", "Print a completion script for the shell");
   completion->footer("Example:\n  dit-ar completion bash > ~/.local/share/bash-completion/completions/dit-ar");
   completion->add_option("shell", options_->shell, "bash")->check(CLI::IsMember({"bash"}));
