@@ -2,8 +2,8 @@
 
 #include "cli/completion.h"
 #include "cli/console.h"
-#include "cli/nearest.h"
 #include "ditar/config/error.h"
+#include "ditar/config/json_document.h"
 #include "ditar/coordinator/version.h"
 
 #include <CLI/CLI.hpp>
@@ -122,10 +122,11 @@ void Builder::add_reading_commands() {
                   DITAR_RUN(run_log, log));
   log->add_option("--limit", options_->log.limit, "How many")->check(CLI::Range(1, 1'000'000));
   log->add_option("--status", options_->log.status, "Only keep, discard or crash");
-  auto* show = add("show", "Everything about one experiment", "show last", DITAR_RUN(run_show, show));
+  auto* show =
+      add("show", "Everything about one experiment", "show last", DITAR_RUN(run_show, show));
   show->add_option("id", options_->show.id, "Experiment id, commit prefix or \"last\"")->required();
-  auto* compare =
-      add("compare", "Two experiments side by side", "compare 3 5", DITAR_RUN(run_compare, compare));
+  auto* compare = add("compare", "Two experiments side by side", "compare 3 5",
+                      DITAR_RUN(run_compare, compare));
   compare->add_option("first", options_->compare.first, "Experiment id or commit")->required();
   compare->add_option("second", options_->compare.second, "Experiment id or commit")->required();
   auto* report = add("report", "Write results table, data for plots and a summary", "report",
@@ -143,13 +144,16 @@ void Builder::add_reading_commands() {
 
 void Builder::add_product_commands() {
   GenerateOptions& generation = options_->generate;
-  auto* generate = add("generate", "Make images with the engine: a labelled PNG grid, NPZ",
-                       "generate --labels 0-9 --seed 7 --out grid.png",
-                       DITAR_RUN(run_generate, generate));
-  generate->add_option("--labels", generation.labels, "Classes, e.g. 0-9 or 3,3,7")->capture_default_str();
-  generate->add_option("--seed", generation.seed, "Seed of the initial noise")->capture_default_str();
+  auto* generate =
+      add("generate", "Make images with the engine: a labelled PNG grid, NPZ",
+          "generate --labels 0-9 --seed 7 --out grid.png", DITAR_RUN(run_generate, generate));
+  generate->add_option("--labels", generation.labels, "Classes, e.g. 0-9 or 3,3,7")
+      ->capture_default_str();
+  generate->add_option("--seed", generation.seed, "Seed of the initial noise")
+      ->capture_default_str();
   generate->add_option("--out", generation.out, "PNG file")->capture_default_str();
-  generate->add_option("--npz", generation.npz, "NPZ file as FID tools read it (arr_0: uint8, NHWC)");
+  generate->add_option("--npz", generation.npz,
+                       "NPZ file as FID tools read it (arr_0: uint8, NHWC)");
   generate->add_option("--model", generation.model, "Checkpoint (default: the lane's)");
   generate->add_option("--lane", generation.lane, "Lane whose defaults are used");
   generate->add_option("--steps", generation.steps, "Sampling steps")->check(CLI::Range(1, 1000));
@@ -163,7 +167,8 @@ void Builder::add_product_commands() {
   generate->add_option("--threads", generation.threads, "CPU threads")->check(CLI::Range(1, 4096));
   generate->add_option("--worker", generation.worker, "dit-worker to run (default: beside dit-ar)");
   auto* completion = app_.add_subcommand("completion", "Print a completion script for the shell");
-  completion->footer("Example:\n  dit-ar completion bash > ~/.local/share/bash-completion/completions/dit-ar");
+  completion->footer(
+      "Example:\n  dit-ar completion bash > ~/.local/share/bash-completion/completions/dit-ar");
   completion->add_option("shell", options_->shell, "bash")->check(CLI::IsMember({"bash"}));
   completion->callback([this] { invocation_.command = "completion"; });
 }
@@ -218,7 +223,8 @@ std::size_t command_index(const std::vector<std::string>& arguments) {
 
 /// The words of a search are taken as they are, whatever they look like.
 std::vector<std::string> take_search_words(std::vector<std::string>& arguments, std::size_t at) {
-  std::vector<std::string> words, kept(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  std::vector<std::string> words,
+      kept(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(at) + 1);
   for (std::size_t i = at + 1; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "--json" || word == "--verbose" || word == "--help" || word == "-h") {
