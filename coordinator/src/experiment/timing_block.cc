@@ -2,6 +2,7 @@
 
 #include "ditar/coordinator/interrupt.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -66,16 +67,17 @@ class BlockRun {
 
   void run_quad(int q) {
     const std::uint64_t coin_index = plan_.number * kInputsPerBlock + static_cast<std::uint64_t>(q);
-    TimedQuad quad;
-    quad.baab = (drawn_bits(plan_.seed, kCoinStream, coin_index) & 1U) != 0;
+    QuadRecord quad;
+    const bool baab = (drawn_bits(plan_.seed, kCoinStream, coin_index) & 1U) != 0;
+    quad.order = baab ? QuadOrder::kBaab : QuadOrder::kAbba;
     const std::uint64_t first = next_input_++, second = next_input_++;
     // A(first) B(first) B(second) A(second), or with the arms exchanged.
-    const std::array<bool, 4> is_b = {quad.baab, !quad.baab, !quad.baab, quad.baab};
+    const std::array<bool, 4> is_b = {baab, !baab, !baab, baab};
     const std::array<std::uint64_t, 4> inputs = {first, first, second, second};
     std::array<RunResult, 4> runs;
     for (std::size_t i = 0; i < 4; ++i) {
       runs[i] = time_arm(is_b[i], inputs[i]);
-      quad.ns[i] = runs[i].elapsed_ns;
+      quad.cost[i] = runs[i].elapsed_ns;
     }
     compare(runs[0], runs[1], is_b[0], first);
     compare(runs[2], runs[3], is_b[2], second);

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "ditar/coordinator/progress.h"
+#include "ditar/coordinator/verdict/timing_record.h"
 #include "ditar/coordinator/worker_launcher.h"
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -19,12 +19,6 @@ namespace ditar {
 struct OutputRule {
   bool bits = false;         ///< any differing bit is a fault
   double relative_l2 = 0.0;  ///< else the largest ||a - b|| / ||a|| allowed
-};
-
-/// Four timed requests. `ns` is in the order they ran: A B B A, or B A A B.
-struct TimedQuad {
-  bool baab = false;
-  std::array<std::int64_t, 4> ns{};
 };
 
 /// An output of B kept for recomputation by the original: index of its input, and its values.
@@ -43,7 +37,7 @@ struct BlockPlan {
 };
 
 struct BlockResult {
-  std::vector<TimedQuad> quads;
+  std::vector<QuadRecord> quads;
   double worst_relative_l2 = 0.0;  ///< over all pairs of outputs for the same input
   bool all_bits_equal = true;
   std::string output_fault;      ///< one sentence; empty: every output was within the rule
