@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ditar/config/lane.h"
+#include "ditar/coordinator/quality/hard_failures.h"
 #include "ditar/coordinator/suite_runner.h"
 
 #include <cstdint>
@@ -24,6 +25,9 @@ struct QualityEvidence {
   const SuiteOutputs* candidate = nullptr;
   /// Free-running items run a second time by the candidate, from item 0.
   std::vector<std::vector<float>> repeated;
+  /// Outputs that differ from item 0's in one thing asked: its label, its steps.
+  std::vector<ProbePair> probes;
+  std::vector<std::int32_t> labels, fresh_labels;  ///< of the finals and of the fresh sets
   /// Sets on fresh seeds, original and candidate; empty where the class does not ask for them.
   std::vector<std::vector<float>> fresh_original, fresh_candidate;
   std::uint64_t seed = 0;  ///< of resampling; recorded
@@ -42,11 +46,14 @@ class QualityJudge {
   virtual ~QualityJudge() = default;
   virtual QualityFinding judge(const QualityEvidence& evidence) = 0;
   /// Required scores of a set of finals, for records: one JSON object.
-  virtual std::string scores_json(const std::vector<std::vector<float>>& finals) = 0;
+  virtual std::string scores_json(const std::vector<std::vector<float>>& finals,
+                                  const std::vector<std::int32_t>& labels) = 0;
   /// Whether the gate passes the baseline's own variants and fails planted faults.
   /// @return one sentence about the first that went wrong; empty if all are as they should be.
-  virtual std::string self_test(const OracleReference& oracle, const SuiteOutputs& original,
-                                const SuiteOutputs& variant, std::string& numbers_json) = 0;
+  virtual std::string self_test(const SuiteOutputs& original,
+                                const std::vector<std::vector<float>>& variant,
+                                const std::vector<std::int32_t>& labels,
+                                std::string& numbers_json) = 0;
 };
 
 /// The real one for a lane. @param judge_file weights of the judge; empty where the lane has no
