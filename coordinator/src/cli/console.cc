@@ -1,7 +1,6 @@
 #include "cli/console.h"
 
 #include <nlohmann/json.hpp>
-
 #include <unistd.h>
 
 #include <cstdio>

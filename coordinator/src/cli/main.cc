@@ -18,10 +18,9 @@ namespace {
 int report(ditar::Console& console, const std::string& command, const std::string& message,
            ditar::ExitCode code) {
   if (console.json()) {
-    console.document({{"error",
-                       {{"command", command},
-                        {"message", message},
-                        {"exit_code", ditar::to_int(code)}}}});
+    console.document(
+        {{"error",
+          {{"command", command}, {"message", message}, {"exit_code", ditar::to_int(code)}}}});
   } else {
     console.note("dit-ar: " + message);
   }
@@ -38,8 +37,8 @@ int main(int argc, char** argv) {
   ditar::Console console(has("--json"), has("--verbose"));
   std::string command;
   try {
-    ditar::init_logging(
-        "dit-ar", -1, console.verbose() ? ditar::LogLevel::kInfo : ditar::LogLevel::kWarning);
+    ditar::init_logging("dit-ar", -1,
+                        console.verbose() ? ditar::LogLevel::kInfo : ditar::LogLevel::kWarning);
     ditar::install_interrupt_handlers();
     const ditar::Invocation invocation = ditar::parse_command_line(arguments);
     command = invocation.command;

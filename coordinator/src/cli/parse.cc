@@ -30,7 +30,6 @@ struct AllOptions {
   LogOptions log;
   ShowOptions show;
   CompareOptions compare;
-  ReportOptions report;
   SearchOptions search;
   GenerateOptions generate;
   VerifyOptions verify;
@@ -129,9 +128,6 @@ void Builder::add_reading_commands() {
                       DITAR_RUN(run_compare, compare));
   compare->add_option("first", options_->compare.first, "Experiment id or commit")->required();
   compare->add_option("second", options_->compare.second, "Experiment id or commit")->required();
-  auto* report = add("report", "Write results table, data for plots and a summary", "report",
-                     DITAR_RUN(run_report, report));
-  report->add_option("--out", options_->report.out, "Folder (default: .autoresearch/report)");
   auto* verify = add("verify", "Check the ledger's chain and recompute verdicts from raw figures",
                      "verify", DITAR_RUN(run_verify, verify));
   verify->add_option("id", options_->verify.id, "Experiment id (default: all)");

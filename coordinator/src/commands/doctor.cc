@@ -23,8 +23,7 @@ void append(std::vector<CheckLine>& all, std::vector<CheckLine> more) {
 
 int run_doctor(const GlobalOptions& global, const DoctorOptions& options, Console& console) {
   const Project project = open_project(global);
-  std::vector<CheckLine> lines = {
-      {CheckState::kOk, "config", project.settings.file.string(), ""}};
+  std::vector<CheckLine> lines = {{CheckState::kOk, "config", project.settings.file.string(), ""}};
   append(lines, check_files(project));
   append(lines, check_git(project));
   append(lines, check_state(project));
@@ -48,10 +47,8 @@ int run_doctor(const GlobalOptions& global, const DoctorOptions& options, Consol
   }
   console.line(std::to_string(counts[0]) + " ok, " + std::to_string(counts[1]) + " warnings, " +
                std::to_string(counts[2]) + " failures");
-  console.document({{"checks", checks},
-                    {"ok", counts[0]},
-                    {"warnings", counts[1]},
-                    {"failures", counts[2]}});
+  console.document(
+      {{"checks", checks}, {"ok", counts[0]}, {"warnings", counts[1]}, {"failures", counts[2]}});
   return counts[2] == 0 ? 0 : to_int(ExitCode::kUnavailable);
 }
 

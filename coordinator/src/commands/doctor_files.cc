@@ -71,10 +71,10 @@ std::vector<CheckLine> check_git(const Project& project) {
   std::vector<CheckLine> out;
   const std::string branch = project.git.branch();
   if (session_tag(branch).empty()) {
-    out.push_back({CheckState::kWarn, "branch",
-                   "'" + (branch.empty() ? std::string("(detached)") : branch) +
-                       "' is no research branch",
-                   "before init: git switch -c autoresearch/<tag>"});
+    out.push_back(
+        {CheckState::kWarn, "branch",
+         "'" + (branch.empty() ? std::string("(detached)") : branch) + "' is no research branch",
+         "before init: git switch -c autoresearch/<tag>"});
   } else {
     out.push_back({CheckState::kOk, "branch", branch, ""});
   }

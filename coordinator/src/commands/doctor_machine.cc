@@ -59,13 +59,13 @@ CheckLine omp_line() {
 
 std::vector<CheckLine> check_tools(const Project&) {
   const std::string mend = "bash scripts/setup.sh";
-  std::vector<CheckLine> out = {tool_line("git", "--version", mend),
-                                tool_line("cmake", "--version", mend),
-                                tool_line("ninja", "--version", mend),
-                                tool_line("c++", "--version", mend),
-                                tool_line("mpirun", "--version", mend),
-                                tool_line("nvcc", "--version", "only GPU lanes need it",
-                                          CheckState::kWarn)};
+  std::vector<CheckLine> out = {
+      tool_line("git", "--version", mend),
+      tool_line("cmake", "--version", mend),
+      tool_line("ninja", "--version", mend),
+      tool_line("c++", "--version", mend),
+      tool_line("mpirun", "--version", mend),
+      tool_line("nvcc", "--version", "only GPU lanes need it", CheckState::kWarn)};
   const std::filesystem::path worker = program_folder() / "dit-worker";
   if (std::filesystem::exists(worker)) {
     out.push_back({CheckState::kOk, "dit-worker", worker.string(), ""});

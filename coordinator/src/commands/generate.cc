@@ -5,11 +5,10 @@
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/image_grid.h"
 #include "ditar/coordinator/task.h"
-#include "ditar/coordinator/worker_launcher.h"
 #include "ditar/coordinator/version.h"
+#include "ditar/coordinator/worker_launcher.h"
 
 #include <nlohmann/json.hpp>
-
 #include <unistd.h>
 
 #include <cstdlib>
@@ -88,18 +87,15 @@ int run_generate(const GlobalOptions& global, const GenerateOptions& options, Co
   if (!std::filesystem::exists(worker)) {
     throw Unavailable("no worker at " + worker.string() + "; build it or name one with --worker");
   }
-  const auto launcher =
-      make_lane_launcher(lane, project.settings.launch, model, allowed_cpus());
+  const auto launcher = make_lane_launcher(lane, project.settings.launch, model, allowed_cpus());
   console.stage("generate: " + std::to_string(labels.size()) + " images");
-  LoadedWorker loaded =
-      launcher->start(Arm{"generate", worker, "", project.git.root() / project.settings.engine_knobs},
-                      StartOptions{lane.precision, lane.threads, scratch.path()});
-  const RunResult result =
-      loaded.session->run(whole_request(lane, labels, options.seed));
+  LoadedWorker loaded = launcher->start(
+      Arm{"generate", worker, "", project.git.root() / project.settings.engine_knobs},
+      StartOptions{lane.precision, lane.threads, scratch.path()});
+  const RunResult result = loaded.session->run(whole_request(lane, labels, options.seed));
   loaded.session->stop();
-  const PixelBatch pixels =
-      to_pixels(result.latents, static_cast<std::int64_t>(labels.size()), lane.channels,
-                lane.height, lane.width);
+  const PixelBatch pixels = to_pixels(result.latents, static_cast<std::int64_t>(labels.size()),
+                                      lane.channels, lane.height, lane.width);
   GridOptions grid;
   grid.metadata = {{"Software", "dit-ar " + std::string(version())},
                    {"model_sha256", sha256_file(model)},

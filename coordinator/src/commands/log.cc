@@ -37,8 +37,8 @@ int run_log(const GlobalOptions& global, const LogOptions& options, Console& con
     }
     std::erase_if(attempts, [&](const Attempt& a) { return a.verdict != wanted; });
   }
-  const auto skipped = std::max<std::ptrdiff_t>(
-      0, static_cast<std::ptrdiff_t>(attempts.size()) - options.limit);
+  const auto skipped =
+      std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(attempts.size()) - options.limit);
   attempts.erase(attempts.begin(), attempts.begin() + skipped);
   nlohmann::json rows = nlohmann::json::array();
   for (const Attempt& attempt : attempts) {

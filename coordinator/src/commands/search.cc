@@ -1,6 +1,7 @@
+#include "ditar/knowledge/search.h"
+
 #include "cli/console.h"
 #include "commands/support.h"
-#include "ditar/knowledge/search.h"
 
 #include <nlohmann/json.hpp>
 

@@ -35,7 +35,7 @@ int run_status(const GlobalOptions& global, Console& console) {
   const std::string best_id = best_commit(project.git, session);
   const Attempt* best = best_of(attempts);
   const WorkTreeStatus tree = project.git.status();
-  const std::string next = !session.baseline            ? "dit-ar baseline"
+  const std::string next = !session.baseline                ? "dit-ar baseline"
                            : !session.open_attempts.empty() ? "dit-ar recover"
                                                             : next_step_after(attempts);
   console.line("session   " + session.id + " on " + session.branch + ", lane " + session.lane);

@@ -161,9 +161,8 @@ std::vector<std::string> untried_exact_rungs(const std::vector<Attempt>& attempt
     const bool tried = std::any_of(attempts.begin(), attempts.end(), [&](const Attempt& attempt) {
       const std::string text = lower(attempt.description);
       return attempt.classification == "exact" &&
-             std::any_of(rung.words.begin(), rung.words.end(), [&](const char* word) {
-               return text.find(word) != std::string::npos;
-             });
+             std::any_of(rung.words.begin(), rung.words.end(),
+                         [&](const char* word) { return text.find(word) != std::string::npos; });
     });
     if (!tried) out.emplace_back(rung.name);
   }

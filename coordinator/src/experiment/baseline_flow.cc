@@ -2,6 +2,7 @@
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/blob_store.h"
 #include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/timing_block.h"
 #include "ditar/coordinator/version.h"
 #include "experiment/baseline_store.h"
 #include "experiment/records.h"
@@ -55,8 +56,8 @@ class BaselineFlow {
     const auto start = Clock::now();
     build_ = parts_.build(project_.git.tree_of(session_.original));
     if (!build_.ok) {
-      throw Error("the original commit does not build (" + build_.phase + "): " +
-                      build_.first_error + "; the log is " + build_.log.string(),
+      throw Error("the original commit does not build (" + build_.phase +
+                      "): " + build_.first_error + "; the log is " + build_.log.string(),
                   ExitCode::kRules);
     }
     arm_ = arm_of("original", build_, project_.settings.engine_knobs);
@@ -97,8 +98,7 @@ class BaselineFlow {
       for (const std::int32_t label : suite_labels(task_, item)) labels.push_back(label);
     }
     outcome_.scores_json = judge->scores_json(original_.finals, labels);
-    const std::string fault =
-        judge->self_test(original_, variant, labels, outcome_.self_test_json);
+    const std::string fault = judge->self_test(original_, variant, labels, outcome_.self_test_json);
     if (!fault.empty()) {
       throw Error("the quality gate cannot be trusted on this baseline: " + fault,
                   ExitCode::kTemporary);
@@ -118,8 +118,12 @@ class BaselineFlow {
     progress_.stage("noise: the original against its own copy");
     std::vector<double> values;
     for (int i = 0; i < params.calibration_blocks; ++i) {
-      BlockPlan plan{params.quads_per_block, 2, seed, static_cast<std::uint64_t>(i),
-                     OutputRule{true, 0.0}, files_.folder / "logs" / "noise"};
+      BlockPlan plan{params.quads_per_block,
+                     2,
+                     seed,
+                     static_cast<std::uint64_t>(i),
+                     OutputRule{true, 0.0},
+                     files_.folder / "logs" / "noise"};
       std::string failed_arm;
       const BlockResult block = run_block(*launcher_, arm_, copy, task_, plan, failed_arm);
       if (!block.output_fault.empty()) {
@@ -140,10 +144,10 @@ class BaselineFlow {
       for (const std::string& reason : outcome_.noise.reasons) {
         reasons += (reasons.empty() ? "" : "; ") + reason;
       }
-      ledger_.append("baseline", json{{"session", session_.id},
-                                      {"ok", false},
-                                      {"calibration", to_json(outcome_.noise)}}
-                                     .dump());
+      ledger_.append(
+          "baseline",
+          json{{"session", session_.id}, {"ok", false}, {"calibration", to_json(outcome_.noise)}}
+              .dump());
       throw Error("this machine is too noisy to judge by: " + reasons +
                       "; stop other work and run: dit-ar baseline",
                   ExitCode::kTemporary);
@@ -157,7 +161,8 @@ class BaselineFlow {
     for (const BlockRecord& block : blocks_) blocks.push_back(to_json(block));
     double memory = 0.0;
     for (const RankReport& rank : peak_) {
-      memory = std::max(memory, static_cast<double>(std::max(rank.peak_bytes, rank.resident_bytes)));
+      memory =
+          std::max(memory, static_cast<double>(std::max(rank.peak_bytes, rank.resident_bytes)));
     }
     json body = {{"session", session_.id},
                  {"ok", true},
@@ -170,9 +175,8 @@ class BaselineFlow {
                  {"oracle_sha256", sha256_file(files_.oracle)},
                  {"suite_sha256", sha256_file(files_.suite)},
                  {"scores", json::parse(outcome_.scores_json)},
-                 {"gate_self_test", json::parse(outcome_.self_test_json.empty()
-                                                    ? "[]"
-                                                    : outcome_.self_test_json)},
+                 {"gate_self_test",
+                  json::parse(outcome_.self_test_json.empty() ? "[]" : outcome_.self_test_json)},
                  {"calibration", to_json(outcome_.noise)},
                  {"detectable_percent", outcome_.detectable_percent},
                  {"metric_seconds", outcome_.metric_seconds},

@@ -92,8 +92,7 @@ void ExperimentRun::refuse_what_rules_forbid() {
 std::optional<ExperimentOutcome> ExperimentRun::remembered() {
   if (request_.again) return std::nullopt;
   for (const Attempt& old : session_attempts()) {
-    const bool judged =
-        old.verdict == "KEEP" || old.verdict == "DISCARD" || old.verdict == "CRASH";
+    const bool judged = old.verdict == "KEEP" || old.verdict == "DISCARD" || old.verdict == "CRASH";
     if (!judged || old.change_id != attempt_.change_id || old.parent != attempt_.parent ||
         old.classification != request_.classification) {
       continue;
@@ -143,7 +142,8 @@ void ExperimentRun::check_paths() {
   }
   const auto changes =
       project_.git.diff_trees(project_.git.tree_of(best_), project_.git.tree_of(head_));
-  if (changes.empty()) throw Verdict{"DISCARD", "no change", "the commit changes no file", "an edit"};
+  if (changes.empty())
+    throw Verdict{"DISCARD", "no change", "the commit changes no file", "an edit"};
   std::vector<std::string> faults = change_faults(changes, project_.settings.paths);
   const std::vector<std::string> locks =
       lock_faults(project_.git, head_, project_.settings.paths, session_.locks);
@@ -156,8 +156,8 @@ void ExperimentRun::check_paths() {
 BuildResult ExperimentRun::build_known(const std::string& commit, const std::string& name) {
   BuildResult built = parts_.build(project_.git.tree_of(commit));
   if (!built.ok) {
-    throw Verdict{"RETRY", "build", "the " + name + " commit, which was built before, does not: " +
-                                        built.first_error,
+    throw Verdict{"RETRY", "build",
+                  "the " + name + " commit, which was built before, does not: " + built.first_error,
                   "a machine that builds it"};
   }
   return built;
@@ -171,14 +171,13 @@ void ExperimentRun::build_arms() {
   const BuildResult best = build_known(best_, "best");
   progress_.stage("build " + head_.substr(0, 12));
   const BuildResult candidate = parts_.build(project_.git.tree_of(head_));
-  times_["build"] =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  times_["build"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!candidate.ok) {
-    throw Verdict{"CRASH", "build",
-                  candidate.timed_out ? "the build did not end within its time limit"
-                                      : candidate.first_error,
-                  "mend it and git commit --amend, if the fault is trivial; the log is " +
-                      candidate.log.string()};
+    throw Verdict{
+        "CRASH", "build",
+        candidate.timed_out ? "the build did not end within its time limit" : candidate.first_error,
+        "mend it and git commit --amend, if the fault is trivial; the log is " +
+            candidate.log.string()};
   }
   original_arm_ = arm_of("original", original, knobs);
   best_arm_ = arm_of("best", best, knobs);
@@ -259,6 +258,7 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
   receipt["test_index"] = test_index_;
   receipt["keeps_before"] = keeps_;
   receipt["controls_before"] = controls_before_;
+  receipt["control_after"] = control_after_;
   receipt["blocks"] = blocks;
   if (decision_) receipt["decision"] = to_json(*decision_);
   receipt["timed_outputs_worst_relative_l2"] = worst_timed_difference_;
@@ -267,8 +267,7 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
   receipt["seconds"] = times_;
   receipt["verdict"] = verdict.word;
   const auto file = project_.layout.run(id_) / "receipt.json";
-  write_file_durably(
-      file, receipt.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file_durably(file, receipt.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   return file;
 }
 
@@ -320,8 +319,9 @@ ExperimentOutcome ExperimentRun::run() {
   } catch (const Verdict& found) {
     verdict = found;
   } catch (const std::exception& error) {
-    ledger_.append("abandoned", json{{"session", session_.id}, {"id", id_}, {"reason", error.what()}}
-                                    .dump(-1, ' ', false, json::error_handler_t::replace));
+    ledger_.append("abandoned",
+                   json{{"session", session_.id}, {"id", id_}, {"reason", error.what()}}.dump(
+                       -1, ' ', false, json::error_handler_t::replace));
     throw;
   }
   ExperimentOutcome out = finish(verdict);

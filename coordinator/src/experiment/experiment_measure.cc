@@ -90,8 +90,8 @@ void ExperimentRun::measure_quality() {
     load_facts_["candidate"] = load_json(worker);
     candidate_ = run_suite(*worker.session, task_, kSuiteSeed, oracle_, items, progress_);
     ranks_candidate_ = candidate_.ranks;
-    evidence.repeated = run_free(*worker.session, task_, kSuiteSeed, 0,
-                                 std::min(items, kRepeatedItems), progress_);
+    evidence.repeated =
+        run_free(*worker.session, task_, kSuiteSeed, 0, std::min(items, kRepeatedItems), progress_);
     probe(*worker.session, evidence);
     fresh_sets(evidence, *worker.session);
     worker.session->stop();
@@ -211,7 +211,7 @@ Verdict ExperimentRun::measure_speed() {
   evidence.test_index = test_index_;
   evidence.keeps_before = keeps_;
   evidence.controls_before = controls_before_;
-  evidence.control_after = control_position(drawn_bits(seed_, kControlStream, 0), params_);
+  evidence.control_after = control_after_ = control_position(drawn_bits(seed_, kControlStream, 0), params_);
   speed_started_ = true;
   Verdict verdict;
   while (true) {
@@ -227,8 +227,7 @@ Verdict ExperimentRun::measure_speed() {
   }
   verdict = verdict_of(*decision_);
   if (verdict.word == "KEEP") recheck_secretly();
-  times_["speed"] =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  times_["speed"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return verdict;
 }
 
@@ -243,8 +242,7 @@ void ExperimentRun::recheck_secretly() {
     for (const std::string& kept : kept_classes_) {
       if (product_changing(kept)) rule = {false, 1.0};
     }
-    const std::string fault =
-        recheck_outputs(*original.session, task_, seed_, kept_outputs_, rule);
+    const std::string fault = recheck_outputs(*original.session, task_, seed_, kept_outputs_, rule);
     original.session->stop();
     if (!fault.empty()) {
       throw Verdict{"DISCARD", "quality", fault, "timed outputs that are truly computed"};

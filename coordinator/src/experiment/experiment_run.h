@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/timing_block.h"
 #include "experiment/baseline_store.h"
 
 #include <nlohmann/json.hpp>
@@ -66,7 +67,7 @@ class ExperimentRun {
   Attempt attempt_;
   std::uint64_t seed_ = 0;
   std::vector<std::string> kept_classes_;
-  int test_index_ = 1, keeps_ = 0;
+  int test_index_ = 1, keeps_ = 0, control_after_ = 0;
   std::vector<double> controls_before_;
   Arm original_arm_, best_arm_, candidate_arm_;
   std::unique_ptr<WorkerLauncher> launcher_;

@@ -85,8 +85,7 @@ class LaneQualityJudge final : public QualityJudge {
     QualityFinding out;
     out.audited_class = to_string(audit.shown);
     out.numbers_json = json{{"audit", audit_json(audit)}, {"gate", gate_json(gate)}}.dump();
-    const bool audit_counts =
-        claimed == ChangeClass::kExact || claimed == ChangeClass::kNumerical;
+    const bool audit_counts = claimed == ChangeClass::kExact || claimed == ChangeClass::kNumerical;
     if (audit_counts && !audit.claim_holds) {
       out.reason = "class";
       out.why = "claimed " + evidence.claimed_class + ", its outputs show " + out.audited_class +
@@ -118,16 +117,16 @@ class LaneQualityJudge final : public QualityJudge {
                         std::string& numbers_json) override {
     if (!judge_) return {};
     const std::size_t count = variant.size();
-    const SelfTestInput input{std::span(original.finals).first(count),
-                              {variant},
-                              {labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(count)}};
+    const SelfTestInput input{
+        std::span(original.finals).first(count),
+        {variant},
+        {labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(count)}};
     json cases = json::array();
     std::string fault;
     for (const SelfTestCase& entry :
          run_gate_self_test(input, *judge_, ChangeClass::kExact, gate_params(0))) {
-      cases.push_back({{"name", entry.name},
-                       {"must_pass", entry.must_pass},
-                       {"passed", entry.passed}});
+      cases.push_back(
+          {{"name", entry.name}, {"must_pass", entry.must_pass}, {"passed", entry.passed}});
       if (!entry.as_expected() && fault.empty()) {
         fault = "the gate " + std::string(entry.passed ? "passes" : "fails") + " '" + entry.name +
                 "', it must not" + (entry.reasons.empty() ? "" : ": " + joined(entry.reasons));

@@ -73,28 +73,25 @@ json to_json(const Decision& decision) {
           {"log_e_futile", n.log_e_futile},
           {"log_e_needed", n.log_e_needed},
           {"confirm_p", n.confirm_p},
-          {"effect", {{"gain", n.effect.estimate},
-                      {"low", n.effect.low},
-                      {"high", n.effect.high},
-                      {"confidence", n.effect.confidence}}}};
+          {"effect",
+           {{"gain", n.effect.estimate},
+            {"low", n.effect.low},
+            {"high", n.effect.high},
+            {"confidence", n.effect.confidence}}}};
 }
 
 json to_json(const Calibration& calibration) {
-  return {{"blocks", calibration.blocks}, {"mean", calibration.mean},
-          {"sd", calibration.sd},         {"sigma0", calibration.sigma0},
-          {"lag1", calibration.lag1},     {"accepted", calibration.accepted},
+  return {{"blocks", calibration.blocks},  {"mean", calibration.mean},
+          {"sd", calibration.sd},          {"sigma0", calibration.sigma0},
+          {"lag1", calibration.lag1},      {"accepted", calibration.accepted},
           {"reasons", calibration.reasons}};
 }
 
 json to_json(const MachineFacts& facts) {
-  return {{"host", facts.host},
-          {"kernel", facts.kernel},
-          {"cpu", facts.cpu_model},
-          {"cpus", facts.cpus},
-          {"load_1min", facts.load_1min},
-          {"memory_bytes", facts.memory_bytes},
-          {"gpu", facts.gpu_name},
-          {"gpus", facts.gpu_count}};
+  return {{"host", facts.host},           {"kernel", facts.kernel},
+          {"cpu", facts.cpu_model},       {"cpus", facts.cpus},
+          {"load_1min", facts.load_1min}, {"memory_bytes", facts.memory_bytes},
+          {"gpu", facts.gpu_name},        {"gpus", facts.gpu_count}};
 }
 
 namespace {

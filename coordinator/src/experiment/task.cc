@@ -47,10 +47,10 @@ std::vector<double> alpha_bar_table() {
 }
 
 std::uint64_t drawn_bits(std::uint64_t seed, std::uint32_t stream, std::uint64_t index) {
-  const PhiloxBlock bits = philox4x32_10(
-      PhiloxBlock{{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
-                   stream, 0x64726177u}},
-      static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  const PhiloxBlock bits =
+      philox4x32_10(PhiloxBlock{{static_cast<std::uint32_t>(index),
+                                 static_cast<std::uint32_t>(index >> 32), stream, 0x64726177u}},
+                    static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
   return (std::uint64_t{bits.v[0]} << 32) | bits.v[1];
 }
 
@@ -79,10 +79,10 @@ RunRequest make_request(const Task& task, std::span<const std::int32_t> labels, 
   const std::int64_t per_image = task.channels * task.height * task.width;
   request.latents.resize(static_cast<std::size_t>(task.images * per_image));
   for (std::int64_t n = 0; n < task.images; ++n) {
-    philox_normal(seed.noise, seed.first_image + static_cast<std::uint64_t>(n), 0,
-                  std::span<float>(request.latents)
-                      .subspan(static_cast<std::size_t>(n * per_image),
-                               static_cast<std::size_t>(per_image)));
+    philox_normal(
+        seed.noise, seed.first_image + static_cast<std::uint64_t>(n), 0,
+        std::span<float>(request.latents)
+            .subspan(static_cast<std::size_t>(n * per_image), static_cast<std::size_t>(per_image)));
   }
   return request;
 }

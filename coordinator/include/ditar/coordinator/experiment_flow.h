@@ -40,7 +40,7 @@ FlowParts real_parts(const Project& project);
 struct ExperimentOutcome {
   Attempt attempt;           ///< with verdict, reason, why, figures and next step
   std::string would_change;  ///< what would have changed the verdict
-  std::string last_line;     ///< "KEEP ...", "DISCARD(reason) ...", "CRASH(phase) ...", "RETRY: ..."
+  std::string last_line;  ///< "KEEP ...", "DISCARD(reason) ...", "CRASH(phase) ...", "RETRY: ..."
   bool from_memory = false;
 };
 

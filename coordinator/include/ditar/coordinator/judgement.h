@@ -1,6 +1,6 @@
-// The judge of quality that a flow asks: a pure function of what was measured; the flows only gather
-// evidence. An interface, so that tests can script it. One thread at a time. Speed is judged by
-// verdict/decision.h directly.
+// The judge of quality that a flow asks: a pure function of what was measured; the flows only
+// gather evidence. An interface, so that tests can script it. One thread at a time. Speed is judged
+// by verdict/decision.h directly.
 #pragma once
 
 #include "ditar/config/lane.h"
