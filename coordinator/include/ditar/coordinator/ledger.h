@@ -27,9 +27,9 @@ struct Record {
 struct LedgerCheck {
   std::int64_t records = 0;
   std::int64_t good_bytes = 0;   ///< length of the valid prefix
-  std::int64_t torn_bytes = 0;   ///< unterminated or unreadable last line after it
+  std::int64_t torn_bytes = 0;   ///< last line without its newline: a write cut short
   std::string head_hash;         ///< of the last good record; 64 zeros if there is none
-  std::int64_t bad_offset = -1;  ///< of the first damaged line before the last; -1: none
+  std::int64_t bad_offset = -1;  ///< of the first damaged line that has its newline; -1
   std::string fault;             ///< one sentence about the damage; empty: none
   bool intact() const noexcept { return bad_offset < 0; }
 };
