@@ -15,8 +15,23 @@ std::vector<std::string> split_terms(const std::string& list) {
   return out;
 }
 
-bool holds(const std::vector<std::string>& stems, const std::vector<std::string>& phrase) {
-  return std::search(stems.begin(), stems.end(), phrase.begin(), phrase.end()) != stems.end();
+// Whether consecutive whole segments spell the phrase.
+bool holds(const std::vector<std::vector<std::string>>& segments,
+           const std::vector<std::string>& phrase) {
+  for (std::size_t first = 0; first < segments.size(); ++first) {
+    std::size_t met = 0;
+    for (std::size_t s = first; s < segments.size() && met < phrase.size(); ++s) {
+      const auto& stems = segments[s];
+      if (met + stems.size() > phrase.size() ||
+          !std::equal(stems.begin(), stems.end(),
+                      phrase.begin() + static_cast<std::ptrdiff_t>(met))) {
+        break;
+      }
+      met += stems.size();
+    }
+    if (met == phrase.size()) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -33,7 +48,7 @@ OverrideTable::OverrideTable(const HandbookFiles& files, const Thesaurus& thesau
         const auto tokens = tokenize(term);
         std::vector<std::string> phrase;
         for (const Token& token : tokens) {
-          if (!is_stopword(token.whole)) phrase.push_back(thesaurus.stem_english(token.whole));
+          if (!is_connector(token.whole)) phrase.push_back(thesaurus.stem_english(token.whole));
         }
         if (!phrase.empty()) rule.phrases.push_back(std::move(phrase));
         for (const ConceptMatch& match : thesaurus.match(tokens)) {

@@ -47,9 +47,10 @@ Segment phrase_segment(const std::vector<Token>& tokens, std::size_t first, std:
                        const Thesaurus& thesaurus) {
   Segment segment;
   for (std::size_t i = first; i < first + count; ++i) {
-    if (is_stopword(tokens[i].whole)) continue;
+    if (is_connector(tokens[i].whole)) continue;
     if (!segment.text.empty()) segment.text += ' ';
     segment.text += tokens[i].whole;
+    if (is_stopword(tokens[i].whole)) continue;
     if (count == 1) {
       add_word(segment.alternatives, tokens[i].whole, thesaurus);
     } else {
@@ -83,9 +84,10 @@ QueryPlan plan_query(std::string_view text, const Thesaurus& thesaurus, const Sp
     } else if (!is_stopword(tokens[i].whole) && tokens[i].whole.size() > 1) {
       segment = word_segment(tokens[i], thesaurus);
     }
+    auto& stems = plan.stems.emplace_back();
     for (std::size_t k = i; k < i + used; ++k) {
-      if (!is_stopword(tokens[k].whole)) {
-        plan.stems.push_back(thesaurus.stem_english(tokens[k].whole));
+      if (!is_connector(tokens[k].whole)) {
+        stems.push_back(thesaurus.stem_english(tokens[k].whole));
       }
     }
     i += used;

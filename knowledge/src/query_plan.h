@@ -24,8 +24,10 @@ struct Segment {
 
 struct QueryPlan {
   std::vector<Segment> segments;
-  std::vector<int> concepts;             ///< concepts met anywhere in the text
-  std::vector<std::string> stems;        ///< English stems in order, for override phrases
+  std::vector<int> concepts;  ///< concepts met anywhere in the text
+  /// English stems of each segment in order, for override phrases: a phrase starts and ends at a
+  /// segment's edge, so that "wave quantization" does not read as quantization.
+  std::vector<std::vector<std::string>> stems;
   std::vector<std::string> corrections;  ///< "wrong -> right"
 };
 

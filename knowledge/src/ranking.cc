@@ -3,6 +3,7 @@
 #include "utf8.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace ditar::knowledge {
@@ -13,7 +14,7 @@ constexpr double kPassageShare = 0.60;
 constexpr double kPageShare = 0.40;
 constexpr double kSupportThreshold = 0.58;
 constexpr double kGlossaryFactor = 0.02;
-constexpr std::size_t kPerPage = 2;
+constexpr double kRepeatFactor = 0.6;  // each further passage of a page
 constexpr std::size_t kSnippetBytes = 240;
 
 bool is_experiment(const std::string& path) { return path.starts_with("experiment:"); }
@@ -103,11 +104,14 @@ std::vector<Candidate> rank_passages(const QueryPlan& plan, const Xapian::Databa
     if (is_glossary(candidate.passage.path)) candidate.score *= kGlossaryFactor;
     all.push_back(std::move(candidate));
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  const auto best_first = [](const Candidate& a, const Candidate& b) { return a.score > b.score; };
+  std::stable_sort(all.begin(), all.end(), best_first);
   std::map<std::string, std::size_t> taken;
-  std::erase_if(
-      all, [&](const Candidate& candidate) { return ++taken[candidate.passage.path] > kPerPage; });
+  for (Candidate& candidate : all) {
+    const std::size_t earlier = taken[candidate.passage.path]++;
+    candidate.score *= std::pow(kRepeatFactor, static_cast<double>(earlier));
+  }
+  std::stable_sort(all.begin(), all.end(), best_first);
   return all;
 }
 

@@ -34,7 +34,7 @@ double coverage_of(const QueryPlan& plan, const std::vector<double>& hits);
 
 std::map<std::string, PageScore> score_pages(const QueryPlan& plan, const Xapian::Database& pages);
 
-/// Best first, at most two passages of one page.
+/// Best first; further passages of a page already shown count less, so that pages vary.
 std::vector<Candidate> rank_passages(const QueryPlan& plan, const Xapian::Database& passages,
                                      const std::map<std::string, PageScore>& pages);
 

@@ -81,7 +81,7 @@ class Thesaurus::Impl {
     std::vector<std::string> english;
     std::vector<std::string> spanish;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (is_stopword(tokens[i].whole) && tokens[i].whole.size() > 1) continue;
+      if (is_connector(tokens[i].whole)) continue;
       content.push_back(i);
       english.push_back(stem(english_stemmer_, english_cache_, tokens[i].whole));
       spanish.push_back(stem(spanish_stemmer_, spanish_cache_, tokens[i].whole));
@@ -133,7 +133,7 @@ class Thesaurus::Impl {
     std::size_t count = 0;
     const bool is_english = phrase.language == Language::kEnglish;
     for (const Token& token : tokenize(phrase.text)) {
-      if (is_stopword(token.whole) && token.whole.size() > 1) continue;
+      if (is_connector(token.whole)) continue;
       key += (is_english ? english(token.whole) : spanish(token.whole)) + ' ';
       ++count;
       words_.push_back(token.whole);

@@ -114,29 +114,36 @@ std::string fold(std::string_view text) {
 bool is_stopword(std::string_view folded) {
   static const std::vector<std::string_view> kWords = [] {
     std::vector<std::string_view> words = {
-        "a",     "about",  "after",  "al",    "all",    "an",    "and",    "any",     "are",
-        "as",    "at",     "be",     "been",  "but",    "by",    "can",    "como",    "con",
-        "cual",  "cuando", "de",     "del",   "did",    "do",    "does",   "donde",   "each",
-        "el",    "en",     "entre",  "es",    "esta",   "este",  "for",    "from",    "get",
-        "gets",  "going",  "ha",     "had",   "has",    "hay",   "have",   "how",     "i",
-        "if",    "in",     "into",   "is",    "it",     "its",   "just",   "la",      "las",
-        "lo",    "los",    "mas",    "me",    "mi",     "much",  "muy",    "my",      "no",
-        "not",   "o",      "of",     "on",    "one",    "or",    "our",    "para",    "pero",
-        "por",   "porque", "que",    "se",    "should", "si",    "sin",    "so",      "some",
-        "son",   "su",     "than",   "that",  "the",    "their", "then",   "there",   "this",
-        "to",    "un",     "una",    "uno",   "use",    "using", "very",   "was",     "we",
-        "what",  "when",   "where",  "which", "while",  "why",   "will",   "with",    "y",
-        "you",   "your",   "were",   "would", "could",  "also",  "them",   "these",   "those",
-        "only",  "usar",   "puedo",  "puede", "hacer",  "sobre", "cada",   "ya",      "nos",
-        "las",   "need",   "want",   "help",  "please", "make",  "makes",  "try",     "trying",
-        "more",  "less",   "still",  "too",   "e",      "u",     "am",     "because", "over",
-        "under", "out",    "up",     "down",  "off",    "vs",    "versus", "via",     "per",
-        "it's",  "dont",   "doesnt", "isnt",  "cant",   "s",     "t",
+        "a",       "about",  "after", "al",    "all",    "an",     "and",    "any",   "are",
+        "as",      "at",     "be",    "been",  "but",    "by",     "can",    "como",  "con",
+        "cual",    "cuando", "de",    "del",   "did",    "do",     "does",   "donde", "each",
+        "el",      "en",     "entre", "es",    "esta",   "este",   "for",    "from",  "get",
+        "gets",    "going",  "ha",    "had",   "has",    "hay",    "have",   "how",   "i",
+        "if",      "in",     "into",  "is",    "it",     "its",    "just",   "la",    "las",
+        "lo",      "los",    "mas",   "me",    "mi",     "much",   "muy",    "my",    "no",
+        "not",     "o",      "of",    "on",    "one",    "or",     "our",    "para",  "pero",
+        "por",     "porque", "que",   "se",    "should", "si",     "sin",    "so",    "some",
+        "son",     "su",     "than",  "that",  "the",    "their",  "then",   "there", "this",
+        "to",      "un",     "una",   "uno",   "use",    "using",  "very",   "was",   "we",
+        "what",    "when",   "where", "which", "while",  "why",    "will",   "with",  "y",
+        "you",     "your",   "were",  "would", "could",  "also",   "them",   "these", "those",
+        "only",    "usar",   "puedo", "puede", "hacer",  "frente", "contra", "sobre", "cada",
+        "ya",      "nos",    "las",   "need",  "want",   "help",   "please", "make",  "makes",
+        "try",     "trying", "more",  "less",  "still",  "too",    "e",      "u",     "am",
+        "because", "over",   "under", "out",   "up",     "down",   "off",    "vs",    "versus",
+        "via",     "per",    "it's",  "dont",  "doesnt", "isnt",   "cant",   "s",     "t",
     };
     std::sort(words.begin(), words.end());
     return words;
   }();
   return std::binary_search(kWords.begin(), kWords.end(), folded);
+}
+
+bool is_connector(std::string_view folded) {
+  static constexpr std::string_view kWords[] = {
+      "a",  "al",  "an",  "and", "con", "de",  "del", "e",  "el", "en",  "for",  "in",
+      "la", "las", "los", "of",  "on",  "per", "the", "to", "un", "una", "with", "y"};
+  return std::find(std::begin(kWords), std::end(kWords), folded) != std::end(kWords);
 }
 
 }  // namespace ditar::knowledge

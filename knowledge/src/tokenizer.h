@@ -11,7 +11,7 @@
 namespace ditar::knowledge {
 
 /// Raise when words, parts or folding change: caches built by another version are not used.
-inline constexpr int kTokenizerVersion = 3;
+inline constexpr int kTokenizerVersion = 4;
 
 struct Token {
   std::string whole;               ///< folded, underscores kept inside
@@ -28,5 +28,9 @@ std::string fold(std::string_view text);
 
 /// Whether a folded word carries no meaning of its own (English and Spanish function words).
 bool is_stopword(std::string_view folded);
+
+/// The few of them that a phrase may hold or lack without change of meaning (of, the, de, la).
+/// "out of memory" keeps its "out".
+bool is_connector(std::string_view folded);
 
 }  // namespace ditar::knowledge

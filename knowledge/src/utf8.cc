@@ -69,6 +69,7 @@ bool is_letter(char32_t code) {
   if (code == 0xB5) return true;  // micro sign
   if (code < 0xC0 || code == 0xD7 || code == 0xF7) return false;
   if (code >= 0x2000 && code <= 0x2BFF) return false;  // punctuation, arrows, operators
+  if (code >= 0x1D2C && code <= 0x1D6A) return false;  // raised letters, as in QK^T
   if (code >= 0x3000 && code <= 0x303F) return false;
   if (code >= 0xFF00 && code <= 0xFF20) return false;
   return !is_combining_mark(code);

@@ -62,6 +62,7 @@ struct StepCase {
   double eta;
   Parity parity;
 };
+void PrintTo(const StepCase& test, std::ostream* out) { *out << test.output; }
 
 class SamplerGoldenTest : public ::testing::TestWithParam<std::tuple<std::string, StepCase>> {};
 

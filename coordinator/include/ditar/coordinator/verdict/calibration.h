@@ -21,7 +21,7 @@ struct Calibration {
 };
 
 /// sigma0 = sd sqrt((n-1)/chi2_{0.10, n-1}). Rejected: fewer than 8 values, |mean| > 3 sd/sqrt(n),
-/// lag-1 autocorrelation > 0.5 beyond its own sampling error, sigma0 above `params.sigma_limit`.
+/// lag-1 autocorrelation > 0.5, sigma0 above `params.sigma_limit`.
 /// @throws InvalidArgument if a value is not finite.
 Calibration calibrate(std::span<const double> block_values, const DecisionParams& params);
 
