@@ -6,12 +6,10 @@ find_package(spdlog 1.9 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ZeroMQ REQUIRED IMPORTED_TARGET libzmq>=4.3.3)
 pkg_check_modules(IsaL REQUIRED IMPORTED_TARGET libisal)
+find_package(CLI11 REQUIRED)
 find_package(PNG REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
-if(DITAR_BUILD_COORDINATOR)
-  find_package(CLI11 REQUIRED)
-endif()
 if(DITAR_BUILD_WORKER)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   # Debian's dnnl-config.cmake asks for OpenCL's headers, which the CPU path never uses.
