@@ -15,12 +15,26 @@ constexpr std::string_view kStampKey = "ditar-stamp";
 constexpr Xapian::termcount kHeadingBoost = 3;
 constexpr Xapian::termcount kTitleBoost = 2;
 
+// Commands shown are no advice: their fixed words and their search texts are not indexed.
+std::string without_commands(std::string text) {
+  constexpr std::string_view kPrefix = "dit-ar --config config/autoresearch.json";
+  for (auto at = text.find(kPrefix); at != std::string::npos; at = text.find(kPrefix, at)) {
+    std::size_t end = at + kPrefix.size();
+    if (text.compare(end, 9, " search \"") == 0) {
+      const auto quote = text.find('"', end + 9);
+      if (quote != std::string::npos) end = quote;
+    }
+    text.erase(at, end - at);
+  }
+  return text;
+}
+
 Xapian::Document passage_document(const std::string& path, const Passage& passage,
                                   const Thesaurus& thesaurus) {
   Xapian::Document document;
   document.set_data(pack({path, passage.title, passage.heading, passage.line, passage.text}));
   document.add_value(0, path);
-  add_terms(document, passage.text, 1, thesaurus);
+  add_terms(document, without_commands(passage.text), 1, thesaurus);
   add_terms(document, passage.overrides, 1, thesaurus);
   if (passage.heading != passage.title) {
     add_terms(document, passage.heading, kHeadingBoost, thesaurus);
@@ -39,7 +53,7 @@ void fill(Xapian::WritableDatabase& passages, Xapian::WritableDatabase& pages,
     for (const Passage& passage : split_page(page.text)) {
       passages.add_document(passage_document(page.path, passage, thesaurus));
       add_terms(whole, passage.heading, kTitleBoost, thesaurus);
-      add_terms(whole, passage.text, 1, thesaurus);
+      add_terms(whole, without_commands(passage.text), 1, thesaurus);
       title = passage.title;
     }
     add_terms(whole, title, kHeadingBoost * 3, thesaurus);

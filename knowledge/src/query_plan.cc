@@ -18,9 +18,14 @@ void add_word(std::vector<std::string>& terms, const std::string& word,
 }
 
 // Replaces unknown words by known ones and says so.
-void correct_tokens(std::vector<Token>& tokens, const Speller& speller, QueryPlan& plan) {
+void correct_tokens(std::vector<Token>& tokens, const Thesaurus& thesaurus, const Speller& speller,
+                    QueryPlan& plan) {
   for (Token& token : tokens) {
     if (is_stopword(token.whole) || speller.knows(token.whole)) continue;
+    if (speller.knows("Z" + thesaurus.stem_english(token.whole)) ||
+        speller.knows("Y" + thesaurus.stem_spanish(token.whole))) {
+      continue;  // another form of a known word
+    }
     bool parts_known = !token.parts.empty();
     for (const std::string& part : token.parts) parts_known = parts_known && speller.knows(part);
     if (parts_known) continue;
@@ -66,7 +71,7 @@ Segment phrase_segment(const std::vector<Token>& tokens, std::size_t first, std:
 QueryPlan plan_query(std::string_view text, const Thesaurus& thesaurus, const Speller& speller) {
   QueryPlan plan;
   std::vector<Token> tokens = tokenize(text.substr(0, 4096));
-  correct_tokens(tokens, speller, plan);
+  correct_tokens(tokens, thesaurus, speller, plan);
   const auto matches = thesaurus.match(tokens);
   std::set<std::string> seen;
   std::size_t next_match = 0;

@@ -9,7 +9,7 @@
 namespace ditar::knowledge {
 namespace {
 
-constexpr std::size_t kCandidates = 120;
+constexpr std::size_t kCandidates = 60;
 constexpr double kPassageShare = 0.60;
 constexpr double kPageShare = 0.40;
 constexpr double kSupportThreshold = 0.58;

@@ -25,7 +25,7 @@ knowledge::Speller make_speller(const Xapian::Database& passages,
   std::map<std::string, std::size_t> words;
   for (auto term = passages.allterms_begin(); term != passages.allterms_end(); ++term) {
     const std::string& word = *term;
-    if (word.empty() || (word[0] >= 'A' && word[0] <= 'Z')) continue;
+    if (word.empty() || word[0] == 'C') continue;  // stems stay: they tell known words
     words[word] = term.get_termfreq();
   }
   for (const std::string& word : thesaurus.words()) words.try_emplace(word, 1);

@@ -20,7 +20,8 @@ std::optional<std::string> Speller::correct(std::string_view word) const {
   std::size_t best_count = 0;
   std::optional<std::string> out;
   for (const auto& [known, count] : words_) {
-    if (known.size() < 4 || known.find('_') != std::string::npos) continue;
+    if (known.size() < 4 || (known[0] >= 'A' && known[0] <= 'Z')) continue;
+    if (known.find('_') != std::string::npos) continue;
     const bool first_fits = known[0] == word[0] || (known[0] == word[1] && known[1] == word[0]);
     if (!first_fits) continue;
     const std::size_t distance = edit_distance(word, known, limit);

@@ -13,7 +13,8 @@ namespace ditar::knowledge {
 
 class Speller {
  public:
-  /// @param frequencies  known words with how many documents hold them
+  /// @param frequencies  known words with how many documents hold them; names that begin with a
+  /// capital (index terms of stems) are known but never proposed
   explicit Speller(std::map<std::string, std::size_t> frequencies);
 
   bool knows(std::string_view word) const;

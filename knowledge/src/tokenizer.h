@@ -11,7 +11,7 @@
 namespace ditar::knowledge {
 
 /// Raise when words, parts or folding change: caches built by another version are not used.
-inline constexpr int kTokenizerVersion = 4;
+inline constexpr int kTokenizerVersion = 5;
 
 struct Token {
   std::string whole;               ///< folded, underscores kept inside

@@ -31,19 +31,6 @@ std::vector<std::string> plain_words(const std::string& text) {
   return out;
 }
 
-std::vector<std::string> by_score(const std::vector<File>& files,
-                                  const std::vector<double>& scores) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (scores[i] > 0.0) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  std::vector<std::string> out;
-  for (std::size_t i : order) out.push_back(files[i].path);
-  return out;
-}
-
 }  // namespace
 
 std::vector<JudgedQuery> load_queries(const std::filesystem::path& file) {
@@ -98,52 +85,65 @@ std::vector<File> load_pages(const std::filesystem::path& handbook) {
   return out;
 }
 
-std::vector<std::string> grep_ranking(const std::vector<File>& files, const std::string& query) {
-  const auto words = plain_words(query);
-  std::vector<double> scores;
+PlainRivals::PlainRivals(const std::vector<File>& files) {
+  double total = 0.0;
   for (const File& file : files) {
+    paths_.push_back(file.path);
     std::string lower = file.text;
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    double found = 0.0;
-    double lines = 0.0;
-    for (const std::string& word : words) {
-      found += lower.find(word) != std::string::npos;
-      std::istringstream in(lower);
-      for (std::string line; std::getline(in, line);) {
-        lines += line.find(word) != std::string::npos;
-      }
-    }
-    scores.push_back(found + lines / 1e6);
-  }
-  return by_score(files, scores);
-}
-
-std::vector<std::string> bm25_ranking(const std::vector<File>& files, const std::string& query) {
-  std::vector<std::map<std::string, double>> counts;
-  std::vector<double> lengths;
-  double total = 0.0;
-  for (const File& file : files) {
-    auto& count = counts.emplace_back();
+    std::istringstream in(lower);
+    auto& lines = lines_.emplace_back();
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    auto& count = counts_.emplace_back();
     const auto words = plain_words(file.text);
     for (const std::string& word : words) count[word] += 1.0;
-    lengths.push_back(static_cast<double>(words.size()));
-    total += lengths.back();
+    lengths_.push_back(static_cast<double>(words.size()));
+    total += lengths_.back();
   }
-  const double n = static_cast<double>(files.size());
-  std::vector<double> scores(files.size(), 0.0);
+  if (!files.empty()) mean_length_ = total / static_cast<double>(files.size());
+}
+
+std::vector<std::string> PlainRivals::by_score(const std::vector<double>& scores) const {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] > 0.0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  std::vector<std::string> out;
+  for (std::size_t i : order) out.push_back(paths_[i]);
+  return out;
+}
+
+std::vector<std::string> PlainRivals::grep(const std::string& query) const {
+  std::vector<double> scores(paths_.size(), 0.0);
+  for (const std::string& word : plain_words(query)) {
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const auto held = std::count_if(lines_[i].begin(), lines_[i].end(), [&](const auto& line) {
+        return line.find(word) != std::string::npos;
+      });
+      scores[i] += (held > 0 ? 1.0 : 0.0) + static_cast<double>(held) / 1e6;
+    }
+  }
+  return by_score(scores);
+}
+
+std::vector<std::string> PlainRivals::bm25(const std::string& query) const {
+  const double n = static_cast<double>(paths_.size());
+  std::vector<double> scores(paths_.size(), 0.0);
   for (const std::string& word : plain_words(query)) {
     const double df = static_cast<double>(std::count_if(
-        counts.begin(), counts.end(), [&](const auto& count) { return count.contains(word); }));
+        counts_.begin(), counts_.end(), [&](const auto& count) { return count.contains(word); }));
     const double idf = std::log(1.0 + (n - df + 0.5) / (df + 0.5));
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      const auto it = counts[i].find(word);
-      if (it == counts[i].end()) continue;
-      const double norm = 0.25 + 0.75 * lengths[i] / (total / n);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const auto it = counts_[i].find(word);
+      if (it == counts_[i].end()) continue;
+      const double norm = 0.25 + 0.75 * lengths_[i] / mean_length_;
       scores[i] += idf * it->second * 2.2 / (it->second + 1.2 * norm);
     }
   }
-  return by_score(files, scores);
+  return by_score(scores);
 }
 
 }  // namespace ditar::testing

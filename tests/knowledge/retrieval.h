@@ -29,10 +29,24 @@ struct File {
 };
 std::vector<File> load_pages(const std::filesystem::path& handbook);
 
-/// Files that hold most of the query's words, as grep -ic would count; ties by number of lines.
-std::vector<std::string> grep_ranking(const std::vector<File>& files, const std::string& query);
+/// Plain rankings of whole files, prepared once.
+class PlainRivals {
+ public:
+  explicit PlainRivals(const std::vector<File>& files);
 
-/// Okapi BM25 (k1 1.2, b 0.75) over whole files, words lower-cased, nothing else.
-std::vector<std::string> bm25_ranking(const std::vector<File>& files, const std::string& query);
+  /// Files that hold most of the query's words, as grep -ic would count; ties by number of lines.
+  std::vector<std::string> grep(const std::string& query) const;
+  /// Okapi BM25 (k1 1.2, b 0.75), words lower-cased, nothing else.
+  std::vector<std::string> bm25(const std::string& query) const;
+
+ private:
+  std::vector<std::string> by_score(const std::vector<double>& scores) const;
+
+  std::vector<std::string> paths_;
+  std::vector<std::vector<std::string>> lines_;  ///< lower-cased
+  std::vector<std::map<std::string, double>> counts_;
+  std::vector<double> lengths_;
+  double mean_length_ = 1.0;
+};
 
 }  // namespace ditar::testing

@@ -1,6 +1,5 @@
 // FP32 and FP64 operations against plain loops, over odd sizes and both instruction sets.
 #include "dense_ops.h"
-#include "philox.h"
 
 #include <gtest/gtest.h>
 
@@ -166,36 +165,6 @@ TYPED_TEST(DenseOpsTest, NanReachesTheOutput) {
     ops->linear(x.data(), 1, {panels.data(), nullptr, 1, 1}, Epilogue::kGeluTanh, y.data(), 1);
     EXPECT_TRUE(std::isnan(y[0]));
   }
-}
-
-// Known answers of the Random123 distribution (kat_vectors, philox4x32 with 10 rounds).
-TEST(PhiloxTest, MatchesKnownAnswers) {
-  using Words = std::array<std::uint32_t, 4>;
-  EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}),
-            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
-            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
-            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
-}
-
-TEST(PhiloxTest, NormalNoiseHasUnitMomentsAndIndependentStreams) {
-  std::vector<float> a(100000), b(a.size());
-  fill_normal(7, 0, 0, a);
-  fill_normal(7, 0, 1, b);
-  double mean = 0, square = 0, product = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    mean += a[i];
-    square += static_cast<double>(a[i]) * a[i];
-    product += static_cast<double>(a[i]) * b[i];
-  }
-  const auto n = static_cast<double>(a.size());
-  EXPECT_NEAR(mean / n, 0.0, 0.016);  // five standard errors
-  EXPECT_NEAR(square / n, 1.0, 0.023);
-  EXPECT_NEAR(product / n, 0.0, 0.016);
-  std::vector<float> head(10);
-  fill_normal(7, 0, 0, head);
-  EXPECT_TRUE(std::equal(head.begin(), head.end(), a.begin()));
 }
 
 }  // namespace

@@ -3,28 +3,80 @@
 #include "text.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
-#include <regex>
 
 namespace ditar {
 namespace {
 
-const std::regex& gpu_line() {
-  static const std::regex kLine(R"(^GPU (\d{1,4}): (.+) \(UUID: (GPU-[0-9a-fA-F-]+)\)$)");
-  return kLine;
+/// Reads from the front of a line; every step takes what it names or fails.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view line) : rest_(line) {}
+
+  bool literal(std::string_view word) {
+    if (rest_.substr(0, word.size()) != word) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  bool number(int& value) {
+    const std::size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    if (digits == 0 || digits > 4) return false;
+    value = std::stoi(std::string(rest_.substr(0, digits)));
+    rest_.remove_prefix(digits);
+    return true;
+  }
+  /// Everything before the last `mark`.
+  bool until_last(std::string_view mark, std::string& value) {
+    const std::size_t at = rest_.rfind(mark);
+    if (at == std::string_view::npos || at == 0) return false;
+    value = rest_.substr(0, at);
+    rest_.remove_prefix(at);
+    return true;
+  }
+  bool word(std::string& value) {
+    value = rest_.substr(0, std::min(rest_.find(' '), rest_.size()));
+    rest_.remove_prefix(value.size());
+    return !value.empty();
+  }
+  void blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+/// "GPU-0a1b-..." or "MIG-..." without blanks and brackets.
+bool is_uuid(std::string_view uuid, std::string_view prefix) {
+  return uuid.size() > prefix.size() && uuid.substr(0, prefix.size()) == prefix &&
+         uuid.find_first_of(" ()\t") == std::string_view::npos;
 }
 
+/// "GPU 0: NVIDIA RTX A5500 (UUID: GPU-0a)".
 std::optional<GpuListing> read_gpu(const std::string& line) {
-  std::smatch match;
-  if (!std::regex_match(line, match, gpu_line())) return std::nullopt;
-  return GpuListing{std::stoi(match[1]), match[2], match[3], {}};
+  GpuListing gpu;
+  Cursor cursor(line);
+  if (!cursor.literal("GPU ") || !cursor.number(gpu.index) || !cursor.literal(": ") ||
+      !cursor.until_last(" (UUID: ", gpu.name) || !cursor.literal(" (UUID: ") ||
+      !cursor.until_last(")", gpu.uuid) || cursor.rest() != ")" || !is_uuid(gpu.uuid, "GPU-")) {
+    return std::nullopt;
+  }
+  return gpu;
 }
 
+/// "MIG 1g.10gb     Device  2: (UUID: MIG-0a)".
 std::optional<MigInstance> read_mig(const std::string& line) {
-  static const std::regex kLine(R"(^MIG (\S+)\s+Device\s+(\d{1,4}): \(UUID: (MIG-\S+)\)$)");
-  std::smatch match;
-  if (!std::regex_match(line, match, kLine)) return std::nullopt;
-  return MigInstance{match[1], match[3], std::stoi(match[2])};
+  MigInstance mig;
+  Cursor cursor(line);
+  if (!cursor.literal("MIG ") || !cursor.word(mig.profile)) return std::nullopt;
+  cursor.blanks();
+  if (!cursor.literal("Device")) return std::nullopt;
+  cursor.blanks();
+  if (!cursor.number(mig.device) || !cursor.literal(": (UUID: ") ||
+      !cursor.until_last(")", mig.uuid) || cursor.rest() != ")" || !is_uuid(mig.uuid, "MIG-")) {
+    return std::nullopt;
+  }
+  return mig;
 }
 
 /// The text's lines, trimmed, with their numbers; comments and fences left out.
@@ -53,19 +105,27 @@ void require_unique(const std::vector<int>& indices, std::string_view what) {
   }
 }
 
+/// "Link 3: 14.062 GB/s" or "Link 3: <inactive>".
 void add_link_line(const std::string& line, std::size_t number, NvlinkStatus& status) {
-  static const std::regex kActive(R"(^Link (\d{1,2}): (\d+(?:\.\d+)?) GB/s$)");
-  static const std::regex kInactive(R"(^Link (\d{1,2}): <?inactive>?$)", std::regex::icase);
-  std::smatch match;
-  double speed = 0.0;
-  if (std::regex_match(line, match, kActive)) {
-    speed = std::stod(match[2]);
-  } else if (!std::regex_match(line, match, kInactive)) {
+  int link = 0;
+  Cursor cursor(line);
+  if (!cursor.literal("Link ") || !cursor.number(link) || !cursor.literal(": ")) {
     refuse("nvidia-smi nvlink -s", number, line);
   }
-  if (std::stoul(match[1]) != status.link_gb_per_s.size()) {
+  double speed = 0.0;
+  if (cursor.rest() != "<inactive>" && cursor.rest() != "inactive") {
+    std::string digits;
+    const bool read = cursor.until_last(" GB/s", digits) && cursor.rest() == " GB/s";
+    char* end = nullptr;
+    speed = std::strtod(digits.c_str(), &end);
+    if (!read || *end != '\0' || !(speed > 0.0) || speed > 1e4) {
+      refuse("nvidia-smi nvlink -s", number, line);
+    }
+  }
+  if (static_cast<std::size_t>(link) != status.link_gb_per_s.size()) {
     throw DataError("nvidia-smi nvlink -s: line " + std::to_string(number) + ": link " +
-                    match[1].str() + " where link " + std::to_string(status.link_gb_per_s.size()) +
+                    std::to_string(link) + " where link " +
+                    std::to_string(status.link_gb_per_s.size()) +
                     " should follow; the paste is damaged");
   }
   status.link_gb_per_s.push_back(speed);

@@ -1,9 +1,9 @@
 #include "dit_engine.h"
 
 #include "ditar/config/error.h"
+#include "ditar/config/philox.h"
 #include "ditar/parallel/communicator.h"
 #include "image_ops.h"
-#include "philox.h"
 
 #include <omp.h>
 
@@ -198,10 +198,10 @@ const float* DitEngine<T>::noise_for(std::size_t k) {
            shard_.first_image * each();
   }
   for (std::int64_t n = 0; n < shard_.images; ++n) {
-    fill_normal(schedule_.noise_seed, static_cast<std::uint64_t>(shard_.first_image + n),
-                static_cast<std::uint32_t>(k),
-                std::span<float>(noise_).subspan(static_cast<std::size_t>(n * each()),
-                                                 static_cast<std::size_t>(each())));
+    const auto own = std::span<float>(noise_).subspan(static_cast<std::size_t>(n * each()),
+                                                      static_cast<std::size_t>(each()));
+    philox_normal(schedule_.noise_seed, static_cast<std::uint64_t>(shard_.first_image + n),
+                  static_cast<std::uint32_t>(k + 1), own);
   }
   return noise_.data();
 }

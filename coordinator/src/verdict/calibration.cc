@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kLeastCalibrationBlocks = 8;
 constexpr std::size_t kControlWindow = 20;
-constexpr double kQuantile80 = 0.8416212336;  // standard normal, for a power of 0.8
+// Each of the three hurdles is passed with 0.95, so that all of them are with somewhat over 0.8.
+constexpr double kQuantile95 = 1.6448536270;
 constexpr double kEfficiency = 0.9549296586;  // of Hodges-Lehmann against the mean, 3/pi
 
 double lag1_autocorrelation(std::span<const double> values, double mean) {
@@ -80,7 +81,7 @@ double minimum_detectable_effect(double sigma0, const DecisionParams& params, in
   double low = 0.0, high = 1.0;
   for (int i = 0; i < 60; ++i) {
     const double gain = 0.5 * (low + high);
-    const double sum = screen_n * gain - kQuantile80 * sigma0 * std::sqrt(screen_n);
+    const double sum = screen_n * gain - kQuantile95 * sigma0 * std::sqrt(screen_n);
     (log_e_value(sum, params.budget_blocks, sigma0, tau) >= needed ? high : low) = gain;
   }
   // Confirming test: its normal approximation, level confirm_p; then the least effect itself.
@@ -91,8 +92,8 @@ double minimum_detectable_effect(double sigma0, const DecisionParams& params, in
   }
   const double standard_error = sigma0 / std::sqrt(confirm_n);
   const double least = std::max(params.min_effect, 0.5 * sigma0);
-  return std::max({high, (z_high + kQuantile80) * standard_error,
-                   least + kQuantile80 * standard_error / std::sqrt(kEfficiency)});
+  return std::max({high, (z_high + kQuantile95) * standard_error,
+                   least + kQuantile95 * standard_error / std::sqrt(kEfficiency)});
 }
 
 ControlAlarm control_alarm(std::span<const double> control_values, double sigma0) {

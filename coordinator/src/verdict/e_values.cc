@@ -20,7 +20,7 @@ double log_e_value(double sum, int n, double sigma, double tau) {
   const double ratio = tau / sigma;
   const double spread = 1.0 + n * ratio * ratio;
   const double z = ratio * s / std::sqrt(spread);
-  return std::log(2.0) - 0.5 * std::log(spread) + 0.5 * z * z + log_normal_cdf(z);
+  return std::log(2.0) - 0.5 * std::log(spread) + log_scaled_normal_cdf(z);
 }
 
 double e_lond_alpha(double alpha, int index, int keeps) {

@@ -9,16 +9,19 @@
 
 namespace ditar {
 
-double log_normal_cdf(double z) {
+double log_scaled_normal_cdf(double z) {
   if (std::isnan(z)) throw InvalidArgument("log_normal_cdf: the argument is not a number");
-  if (z > -30.0) {
-    return z > 0.0 ? std::log1p(-0.5 * std::erfc(z * M_SQRT1_2))
-                   : std::log(0.5 * std::erfc(-z * M_SQRT1_2));
-  }
+  if (z > 0.0) return 0.5 * z * z + std::log1p(-0.5 * std::erfc(z * M_SQRT1_2));
+  if (z > -30.0) return 0.5 * z * z + std::log(0.5 * std::erfc(-z * M_SQRT1_2));
   // Mills' ratio; at z = -30 the first omitted term is below 2e-12.
   const double r = 1.0 / (z * z);
   const double series = r * (-1.0 + r * (3.0 + r * (-15.0 + r * 105.0)));
-  return -0.5 * z * z - std::log(-z) - 0.5 * std::log(2.0 * M_PI) + std::log1p(series);
+  return -std::log(-z) - 0.5 * std::log(2.0 * M_PI) + std::log1p(series);
+}
+
+double log_normal_cdf(double z) {
+  if (z > 0.0) return std::log1p(-0.5 * std::erfc(z * M_SQRT1_2));
+  return log_scaled_normal_cdf(z) - 0.5 * z * z;
 }
 
 double chi_square_quantile(double p, double df) {

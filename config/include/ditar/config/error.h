@@ -108,13 +108,19 @@ class CudaError : public Error {
                      std::source_location where = std::source_location::current())
       : Error(std::move(message), ExitCode::kTemporary, where) {}
 };
+// Spelled out, not inherited: nvcc 13 fails on inherited constructors with a source_location
+// default.
 class CublasError : public CudaError {
  public:
-  using CudaError::CudaError;
+  explicit CublasError(std::string message,
+                       std::source_location where = std::source_location::current())
+      : CudaError(std::move(message), where) {}
 };
 class NcclError : public CudaError {
  public:
-  using CudaError::CudaError;
+  explicit NcclError(std::string message,
+                     std::source_location where = std::source_location::current())
+      : CudaError(std::move(message), where) {}
 };
 
 /// Throws InvalidArgument with `message` unless `condition` holds.

@@ -5,7 +5,6 @@
 
 #include "ditar/coordinator/git_repository.h"
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>

@@ -6,10 +6,9 @@
 #include "ditar/config/path_rules.h"
 
 #include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ditar {
@@ -50,8 +49,10 @@ class GitRepository {
   /// Short branch name ("autoresearch/mar5"); empty if HEAD is detached.
   std::string branch() const;
   /// Blocks while the tree is scanned. Files below `.autoresearch/` never count. Contents are
-  /// compared as bytes, whatever autocrlf and filters say.
+  /// compared as bytes, whatever filters and index flags say; CRLF for LF alone is no change.
   WorkTreeStatus status() const;
+  /// True if the repository's own ignore rules cover `path`.
+  bool is_ignored(const std::string& path) const;
 
   std::string tree_of(const std::string& commit) const;
   std::vector<std::string> parents_of(const std::string& commit) const;
@@ -60,6 +61,8 @@ class GitRepository {
   /// Id of the tree or blob at `path` of a commit; empty if there is none.
   std::string object_at(const std::string& commit, const std::string& path) const;
   std::string read_blob(const std::string& object) const;
+  /// Many at once, in order. @throws DataError if one is missing or no blob.
+  std::vector<std::string> read_blobs(const std::vector<std::string>& objects) const;
 
   std::vector<TreeEntry> list_tree(const std::string& tree) const;
   std::vector<TreeChange> diff_trees(const std::string& before, const std::string& after) const;

@@ -58,7 +58,7 @@ struct AuditResult {
   std::vector<std::string> reasons;  ///< why the class is not stricter, one sentence each
   double step_ratio = 0.0, step_ratio_upper = 0.0;  ///< mean log ratio and its upper 95 % bound
   double free_ratio = 0.0, free_ratio_upper = 0.0;
-  double step_limit = 0.0, free_limit = 0.0;  ///< ratio_limit, or the variants' own mean if larger
+  double step_limit = 0.0, free_limit = 0.0;  ///< ratio_limit over the worst variant
   std::vector<double> ratio_by_step;          ///< mean log ratio, timestep by timestep
   std::vector<double> ratio_by_step_lower;    ///< lower bound, 95 % over all timesteps together
   double worst_step_error = 0.0, mean_free_error = 0.0;

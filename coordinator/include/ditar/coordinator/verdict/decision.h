@@ -36,7 +36,10 @@ struct DecisionParams {
 };
 /// @throws ConfigError naming the parameter that is out of its range.
 void check(const DecisionParams& params);
-/// The profile of cpu-mnist: 16 quads of about 25 ms requests in a block of about 2 s.
+/// The profile of cpu-mnist: 16 quads of about 25 ms requests in a block of about 2 s, so that the
+/// longest way (14 + 1 + 10 blocks) stays below a minute. Ten confirming blocks, not eight: with
+/// eight, p <= 0.005 asks for all gains above 0 (1/256), with ten for 5 of 1024 patterns. Rates:
+/// scripts/study/run.sh.
 DecisionParams quick_profile();
 
 struct Evidence {

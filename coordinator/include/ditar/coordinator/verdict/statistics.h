@@ -11,6 +11,8 @@ namespace ditar {
 
 /// ln Phi(z), exact in the far tail too.
 double log_normal_cdf(double z);
+/// ln Phi(z) + z^2/2, without the cancellation that the sum has far below 0.
+double log_scaled_normal_cdf(double z);
 /// x with P(chi^2_df <= x) = p. @throws InvalidArgument unless 0 < p < 1 and df > 0.
 double chi_square_quantile(double p, double df);
 /// P(X >= k), X ~ Binomial(n, p). 1 for k <= 0.
