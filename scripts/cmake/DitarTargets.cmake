@@ -9,6 +9,7 @@ function(ditar_add_library name)
   add_library(ditar::${name} ALIAS ${target})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/include
                                   FILES ${arg_HEADERS})
+  target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE}
                                          $<BUILD_INTERFACE:ditar_build_flags>)
