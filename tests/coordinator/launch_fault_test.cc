@@ -252,7 +252,9 @@ TEST_F(LaunchFaultTest, DescriptorsAndThreadsReturnToBase) {
   (void)failure_of(plan(1), "action=exit");
   const auto descriptors = count("fd");
   const auto threads = count("task");
-  for (int i = 0; i < 3; ++i) (void)failure_of(plan(1), "action=segv");
+  for (const char* fault : {"action=segv", "action=exit0", "action=throw"}) {
+    (void)failure_of(plan(1), fault);
+  }
   EXPECT_EQ(count("fd"), descriptors);
   EXPECT_EQ(count("task"), threads);
 }

@@ -35,7 +35,8 @@ TEST(MpirunCommandTest, WritesTheLineOfBothGenerations) {
   const auto old = line(mpirun_command(plan, {"/usr/bin/mpirun", 4, 1}, {"A"}, "ipc:///x", "ff"));
   EXPECT_EQ(old,
             "/usr/bin/mpirun -np 2 --host localhost:2 --map-by slot --bind-to none --tag-output "
-            "--mca orte_keep_fqdn_hostnames 1 --mca btl self,vader -x A /opt/dit-worker --coord "
+            "--mca orte_keep_fqdn_hostnames 1 --mca odls_base_sigkill_timeout 0 --mca btl "
+            "self,vader -x A /opt/dit-worker --coord "
             "ipc:///x --attempt ff");
   const auto five = line(mpirun_command(plan, {"/usr/bin/mpirun", 5, 0}, {"A"}, "ipc:///x", "ff"));
   EXPECT_EQ(five.find("orte"), std::string::npos);
