@@ -5,6 +5,7 @@
 #include "denoiser.h"
 #include "ditar/config/error.h"
 #include "ditar/config/safetensors.h"
+#include "ditar/kernels/cpu_threads.h"
 
 #include <chrono>
 #include <iostream>
@@ -15,20 +16,20 @@ namespace {
 
 struct Bench {
   Checkpoint checkpoint;
-  ModelWeights<float> weights;
+  ModelWeights weights;
   std::vector<float> x;
   std::vector<std::int32_t> labels;
   std::int32_t timestep;
-  Denoiser<float> denoiser;
+  Denoiser denoiser;
   PhaseClock clock;
-  const float* output = nullptr;
+  ConstTensorView output;
 
-  Bench(const std::string& model, const SafetensorsFile& input, int threads)
+  Bench(const std::string& model, const SafetensorsFile& input)
       : checkpoint(Checkpoint::open(model)),
-        weights(load_weights<float>(checkpoint, Knobs{})),
+        weights(load_weights(checkpoint, Knobs{}, DType::kF32, StreamView{})),
         x(read_f32(input.at("x"))),
         timestep(static_cast<std::int32_t>(read_i64(input.at("t")).at(0))),
-        denoiser(weights, Parity::kOfficial, Knobs{}, threads) {
+        denoiser(weights, Parity::kOfficial, Knobs{}, StreamView{}) {
     for (const std::int64_t label : read_i64(input.at("y"))) {
       labels.push_back(static_cast<std::int32_t>(label));
     }
@@ -43,6 +44,10 @@ struct Bench {
     prepare();
   }
   std::int64_t images() const { return static_cast<std::int64_t>(labels.size()); }
+  ConstTensorView latents() const {
+    const ModelConfig& c = weights.config;
+    return {x.data(), Shape{images(), c.channels, c.height, c.width}, DType::kF32, Device{}};
+  }
   void prepare() { denoiser.prepare(images(), labels, {timestep}); }
 
   void run(int count, bool hoisted) {
@@ -50,7 +55,7 @@ struct Bench {
     for (int i = 0; i < count; ++i) {
       const auto begin = std::chrono::steady_clock::now();
       if (!hoisted) prepare();
-      output = denoiser.run(x.data(), 0, clock);
+      output = denoiser.run(latents(), 0, clock);
       const auto end = std::chrono::steady_clock::now();
       std::cout << (i == 0 ? "" : ", ")
                 << std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
@@ -70,12 +75,12 @@ struct Bench {
   }
 
   void write_output(const std::string& path) {
-    require(output != nullptr, "there is no output yet; send \"run 1\" first");
+    require(!output.empty(), "there is no output yet; send \"run 1\" first");
     const ModelConfig& c = weights.config;
     const std::vector<std::int64_t> shape{images(), c.out_channels(), c.height, c.width};
     const auto count = static_cast<std::size_t>(images() * c.out_channels() * c.height * c.width);
     const SafetensorsItem item{"out", StoredType::kF32, shape,
-                               std::as_bytes(std::span<const float>(output, count))};
+                               std::as_bytes(std::span<const float>(output.as<float>(), count))};
     write_safetensors(path, std::span<const SafetensorsItem>(&item, 1));
     std::cout << "{\"written\": true}" << std::endl;
   }
@@ -106,8 +111,9 @@ int bench_main(int argc, char** argv) {
   require(argc == 4, "usage: dit-bench-forward MODEL INPUT.safetensors THREADS");
   const int threads = std::atoi(argv[3]);
   require(threads > 0, "THREADS must be a number >= 1");
-  Bench bench(argv[1], SafetensorsFile(argv[2]), threads);
-  std::cout << "{\"instructions\": \"" << dense_ops<float>().name << "\", \"threads\": " << threads
+  set_cpu_threads(threads);
+  Bench bench(argv[1], SafetensorsFile(argv[2]));
+  std::cout << "{\"instructions\": \"" << cpu_instructions() << "\", \"threads\": " << threads
             << ", \"images\": " << bench.images() << "}" << std::endl;
   serve(bench);
   return to_int(ExitCode::kOk);
