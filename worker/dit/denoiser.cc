@@ -60,16 +60,30 @@ void Denoiser::prepare(std::int64_t images, std::vector<std::int32_t> labels,
       arena_.add({static_cast<std::int64_t>(most_workspace())}, DType::kU8);
   arena_.allocate();
   const TensorView both = arena_.view(wide);
-  a_ = {.patches = arena_.view(patches),
-        .x = arena_.view(x),
-        .h = arena_.view(h),
-        .y = arena_.view(y),
-        .qkv = both.slice(0, tokens * 3 * c.hidden)
-                   .reshape({rows(), c.tokens(), 3, c.heads, c.head_dim()}),
-        .mlp = both.slice(0, tokens * c.mlp_hidden).reshape({tokens, c.mlp_hidden}),
-        .tokens_out = arena_.view(tokens_out),
-        .output = arena_.view(output),
-        .workspace = arena_.view(workspace)};
+  all_ = {.patches = arena_.view(patches),
+          .x = arena_.view(x),
+          .h = arena_.view(h),
+          .y = arena_.view(y),
+          .qkv = both.slice(0, tokens * 3 * c.hidden)
+                     .reshape({rows(), c.tokens(), 3, c.heads, c.head_dim()}),
+          .mlp = both.slice(0, tokens * c.mlp_hidden).reshape({tokens, c.mlp_hidden}),
+          .tokens_out = arena_.view(tokens_out),
+          .output = arena_.view(output),
+          .workspace = arena_.view(workspace)};
+}
+
+Denoiser::Activations Denoiser::rows_of(const Activations& all, std::int64_t begin,
+                                        std::int64_t end) const {
+  const std::int64_t tokens = config_.tokens();
+  return {.patches = all.patches,
+          .x = all.x.slice(begin, end),
+          .h = all.h.slice(begin, end),
+          .y = all.y.slice(begin, end),
+          .qkv = all.qkv.slice(begin, end),
+          .mlp = all.mlp.slice(begin * tokens, end * tokens),
+          .tokens_out = all.tokens_out.slice(begin * tokens, end * tokens),
+          .output = all.output.slice(begin, end),
+          .workspace = all.workspace};
 }
 
 TensorView Denoiser::flat(const TensorView& tokens) const {
@@ -78,8 +92,10 @@ TensorView Denoiser::flat(const TensorView& tokens) const {
 
 // The part of a block, or of the final layer, which stands behind the last one.
 ConstTensorView Denoiser::part(std::size_t block, Part which) {
-  return block < weights_->blocks.size() ? conditioning_.block(block, step_, which)
-                                         : conditioning_.final_layer(step_, which);
+  const ConstTensorView all = block < weights_->blocks.size()
+                                  ? conditioning_.block(block, step_, which)
+                                  : conditioning_.final_layer(step_, which);
+  return all.slice(first_row_, first_row_ + a_.x.size(0));
 }
 
 void Denoiser::look(ConstTensorView values, const std::string& layer) const {
@@ -106,22 +122,22 @@ void Denoiser::linear(ConstTensorView x, const Linear& layer, Activation activat
 
 // Patches of the images, embedded once where the branches share them, plus positions.
 void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
-  patchify(x, config_.patch, a_.patches, stream_);
+  patchify(x, config_.patch, all_.patches, stream_);
   const std::int64_t branches = rows() / images_;
   const std::int64_t embedded = knobs_.share_patch_embed ? 1 : branches;
   const auto of_branch = [&](std::int64_t branch) {
-    return a_.x.slice(branch * images_, (branch + 1) * images_);
+    return all_.x.slice(branch * images_, (branch + 1) * images_);
   };
   for (std::int64_t branch = 0; branch < embedded; ++branch) {
     const TensorView out = of_branch(branch);
-    weights_->patch.run(a_.patches, flat(out), {}, a_.workspace, stream_);
+    weights_->patch.run(all_.patches, flat(out), {}, all_.workspace, stream_);
     add_rows(weights_->positions, out, stream_);
   }
   for (std::int64_t branch = embedded; branch < branches; ++branch) {
     copy(of_branch(0), of_branch(branch), stream_);
   }
   clock.mark(Phase::kPatch);
-  look(a_.x, "x_embedder");
+  look(all_.x, "x_embedder");
 }
 
 void Denoiser::gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTensorView scale,
@@ -138,7 +154,7 @@ void Denoiser::gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTenso
 // h holds the block's modulated input; afterwards the next block's (or the final layer's).
 void Denoiser::block(std::size_t i, PhaseClock& clock) {
   const BlockWeights& w = weights_->blocks[i];
-  const std::int64_t count = rows() * config_.tokens();
+  const std::int64_t count = a_.x.size(0) * config_.tokens();
   const auto name = [&](const char* layer) {
     return check_ ? "blocks." + std::to_string(i) + "." + layer : std::string();
   };
@@ -167,14 +183,18 @@ ConstTensorView Denoiser::run(ConstTensorView x, std::size_t k, PhaseClock& cloc
   look(x, "the step before (latents)");
   if (conditioning_.ensure(k, stream_)) clock.mark(Phase::kPrepare);
   embed(x, clock);
-  layer_norm_modulate(a_.x, part(0, kShift1), part(0, kScale1), kNormEps, a_.h, stream_);
-  clock.mark(Phase::kNorm);
-  for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
-  linear(flat(a_.h), weights_->final_linear, Activation::kNone, a_.tokens_out, clock);
-  unpatchify(a_.tokens_out, config_.patch, a_.output, stream_);
+  const std::int64_t each = knobs_.batch_guidance ? rows() : images_;
+  for (first_row_ = 0; first_row_ < rows(); first_row_ += each) {
+    a_ = rows_of(all_, first_row_, first_row_ + each);
+    layer_norm_modulate(a_.x, part(0, kShift1), part(0, kScale1), kNormEps, a_.h, stream_);
+    clock.mark(Phase::kNorm);
+    for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
+    linear(flat(a_.h), weights_->final_linear, Activation::kNone, a_.tokens_out, clock);
+  }
+  unpatchify(all_.tokens_out, config_.patch, all_.output, stream_);
   clock.mark(Phase::kPatch);
-  look(a_.output, "final_layer");
-  return a_.output;
+  look(all_.output, "final_layer");
+  return all_.output;
 }
 
 }  // namespace ditar

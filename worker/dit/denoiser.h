@@ -42,6 +42,8 @@ class Denoiser {
     TensorView output;      ///< (rows, out_channels, height, width)
     TensorView workspace;   ///< of linears and attention
   };
+  /// Rows [begin, end) of what holds all rows.
+  Activations rows_of(const Activations& all, std::int64_t begin, std::int64_t end) const;
   std::size_t most_workspace() const;
   void embed(ConstTensorView x, PhaseClock& clock);
   void block(std::size_t i, PhaseClock& clock);
@@ -60,7 +62,9 @@ class Denoiser {
   const StreamView stream_;
   Conditioning conditioning_;
   Arena arena_;
-  Activations a_;
+  Activations all_;
+  Activations a_;               ///< of the rows that the blocks are running on
+  std::int64_t first_row_ = 0;  ///< of a_
   std::int64_t images_ = 0;
   std::vector<std::int32_t> labels_;
   std::vector<std::int32_t> timesteps_;
