@@ -125,7 +125,10 @@ TEST(DitEngineTest, RefusesOptionsThatDoNotFit) {
     return fault([&] { load(options); });
   };
   EXPECT_THAT(with([](EngineOptions& o) { o.device = "cuda:0"; }), HasSubstr("cuda:0"));
-  EXPECT_THAT(with([](EngineOptions& o) { o.precision = Precision::kBF16; }), HasSubstr("bf16"));
+  for (const Precision precision : {Precision::kTf32, Precision::kF16, Precision::kBF16}) {
+    EXPECT_THAT(with([&](EngineOptions& o) { o.precision = precision; }),
+                HasSubstr(std::string(to_string(precision)) + " is not available on the cpu"));
+  }
   EXPECT_THAT(with([](EngineOptions& o) { o.plan = "tensor=2"; }), HasSubstr("not known"));
   EXPECT_THAT(with([](EngineOptions& o) { o.plan = "data=2"; }), HasSubstr("for 2 ranks"));
   EXPECT_THAT(with([](EngineOptions& o) { o.memory_cap_bytes = 1000; }),

@@ -18,7 +18,7 @@ void Arena::allocate() {
 
 TensorView Arena::view(std::size_t slot) {
   const Slot& s = slots_.at(slot);
-  require(s.offset <= buffer_.size_bytes(), "arena: view before allocate");
+  require(planned_ <= buffer_.size_bytes(), "arena: view before allocate");
   return TensorView(static_cast<char*>(buffer_.data()) + s.offset, s.shape, s.dtype, device_);
 }
 
