@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMinimumWork = 16384;
 /// Calls body(begin, end, thread) over [0, items) cut into at most cpu_threads() ranges.
 /// `work` is the rough number of elementary operations of all items. body must not throw.
 template <typename Body>
-void parallel_for(std::int64_t items, std::int64_t work, const Body& body) {
+void parallel_for(std::int64_t items, [[maybe_unused]] std::int64_t work, const Body& body) {
   if (items <= 0) return;
 #if defined(_OPENMP)
   const std::int64_t wanted =
