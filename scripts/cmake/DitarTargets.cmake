@@ -1,16 +1,21 @@
-# ditar_add_library(NAME DIR [SOURCES ...] [HEADERS ...] [PUBLIC ...] [PRIVATE ...])
+# ditar_add_library(NAME [CONTROL] [SOURCES ...] [HEADERS ...] [PUBLIC ...] [PRIVATE ...])
 #   A static library ditar_NAME with alias ditar::NAME; public headers live under include/ of the
 #   calling folder and are a FILE_SET, so all_verify_interface_header_sets compiles each alone.
+#   CONTROL: compiled for a fast build rather than for fast arithmetic (ditar_control_flags).
 function(ditar_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CONTROL" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
   set(target ditar_${name})
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(ditar::${name} ALIAS ${target})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/include
                                   FILES ${arg_HEADERS})
+  target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE}
                                          $<BUILD_INTERFACE:ditar_build_flags>)
+  if(arg_CONTROL)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:ditar_control_flags>)
+  endif()
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 endfunction()
 
@@ -26,7 +31,7 @@ function(ditar_add_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest_main GTest::gmock
-                                        ditar_build_flags)
+                                        ditar_build_flags ditar_control_flags)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
   target_compile_definitions(${name} PRIVATE DITAR_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              DITAR_BINARY_DIR="${CMAKE_BINARY_DIR}")

@@ -23,8 +23,9 @@ class Linear {
  public:
   /// @param weight (N, K), dense: f32 or f64 on the CPU; arithmetic and y have its dtype
   /// @param bias   (N), same dtype and device, or an empty view
+  /// @param allow_tf32 products may be rounded to TF32 first; only f32 weights on CUDA take it
   /// Copies both; the views need not live on. @throws InvalidArgument naming the axis at fault.
-  Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream);
+  Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, bool allow_tf32 = false);
   ~Linear();
   Linear(Linear&&) noexcept;
   Linear& operator=(Linear&&) noexcept;
