@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 
 namespace ditar {
 namespace {
@@ -20,7 +21,7 @@ using nlohmann::json;
 
 json parsed_file(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  return json::parse(stream, nullptr, false);
+  return parsed_or_null(std::string(std::istreambuf_iterator<char>(stream), {}));
 }
 
 double largest_memory(const std::vector<RankReport>& ranks) {

@@ -23,7 +23,7 @@ json load_json(const LoadedWorker& worker) {
   return {{"seconds", static_cast<double>(worker.load.elapsed_ns) * 1e-9},
           {"plan", worker.load.model.plan},
           {"parity", worker.load.model.parity},
-          {"knobs", json::parse(worker.load.model.knobs_json, nullptr, false)}};
+          {"knobs", parsed_or_null(worker.load.model.knobs_json)}};
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ void ExperimentRun::measure_quality() {
     for (const std::int32_t label : suite_labels(task_, item)) evidence.labels.push_back(label);
   }
   const QualityFinding finding = parts_.quality(lane_)->judge(evidence);
-  quality_numbers_ = json::parse(finding.numbers_json, nullptr, false);
+  quality_numbers_ = parsed_or_null(finding.numbers_json);
   attempt_.audited_class = finding.audited_class;
   times_["quality"] =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -191,4 +191,9 @@ double median_seconds(const std::vector<BlockRecord>& blocks, bool of_b) {
   return values.empty() ? 0.0 : median(values);
 }
 
+nlohmann::json parsed_or_null(const std::string& text) {
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  return value.is_discarded() ? nlohmann::json() : value;
+}
+
 }  // namespace ditar

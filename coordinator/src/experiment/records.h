@@ -30,4 +30,8 @@ DecisionParams decision_params(const LaneConfig& lane);
 /// Median of one arm's times in seconds over all valid quads. 0 if there is none.
 double median_seconds(const std::vector<BlockRecord>& blocks, bool of_b);
 
+/// The JSON value of `text`, null where it is not JSON: a worker's words and a candidate's files
+/// may be anything, and what is written into a receipt has to be readable again.
+nlohmann::json parsed_or_null(const std::string& text);
+
 }  // namespace ditar
