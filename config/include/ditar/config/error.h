@@ -110,11 +110,15 @@ class CudaError : public Error {
 };
 class CublasError : public CudaError {
  public:
-  using CudaError::CudaError;
+  explicit CublasError(std::string message,
+                       std::source_location where = std::source_location::current())
+      : CudaError(std::move(message), where) {}
 };
 class NcclError : public CudaError {
  public:
-  using CudaError::CudaError;
+  explicit NcclError(std::string message,
+                     std::source_location where = std::source_location::current())
+      : CudaError(std::move(message), where) {}
 };
 
 /// Throws InvalidArgument with `message` unless `condition` holds.
