@@ -1,0 +1,1 @@
+"""MNIST pieces shared by the training script: data, the DiT, diffusion and the judge."""
