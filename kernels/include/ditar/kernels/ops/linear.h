@@ -1,0 +1,62 @@
+// Linear: y = epilogue(x W^T + bias) with the weight packed once, at load time. Owns the packed
+// weight and bias; move-only. run() is const, allocates nothing and may be called from several
+// threads. Each row of y depends on the same row of x alone: bits do not change with M or threads.
+#pragma once
+
+#include "ditar/kernels/ops/activation.h"
+
+#include <memory>
+
+namespace ditar {
+
+/// What happens to r = x W^T + bias (M, N) before it is written, in this order:
+///   r = activation(r);  r = gate[row / rows_per_image] * r (if gate);  r = residual + r (if
+///   residual).
+struct LinearEpilogue {
+  Activation activation = Activation::kNone;
+  ConstTensorView gate;             ///< (B, N), unit column stride, any row stride; or empty
+  std::int64_t rows_per_image = 0;  ///< T; needed with gate: M <= B * T
+  ConstTensorView residual;         ///< (M, N), dense; may be y itself; or empty
+};
+
+class Linear {
+ public:
+  /// @param weight (N, K), dense: f32 or f64 on the CPU; arithmetic and y have its dtype
+  /// @param bias   (N), same dtype and device, or an empty view
+  /// Copies both; the views need not live on. @throws InvalidArgument naming the axis at fault.
+  Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream);
+  ~Linear();
+  Linear(Linear&&) noexcept;
+  Linear& operator=(Linear&&) noexcept;
+  Linear(const Linear&) = delete;
+  Linear& operator=(const Linear&) = delete;
+
+  static bool supports(Device device, DType dtype) noexcept;
+  std::int64_t in_features() const noexcept;
+  std::int64_t out_features() const noexcept;
+  DType dtype() const noexcept;
+  Device device() const noexcept;
+  /// Bytes held by the packed copy.
+  std::size_t packed_bytes() const noexcept;
+  /// Scratch that run() needs for M rows; 0 on the CPU.
+  std::size_t workspace_bytes(std::int64_t rows) const noexcept;
+
+  /// @param x (M, K), unit column stride, any row stride   @param y (M, N), likewise; no overlap
+  ///        with x
+  /// @param workspace u8 (>= workspace_bytes(M)); may be empty where that is 0
+  /// Enqueues on `stream`. @throws InvalidArgument naming the operand and axis at fault.
+  void run(ConstTensorView x, TensorView y, const LinearEpilogue& epilogue, TensorView workspace,
+           StreamView stream) const;
+  void run(ConstTensorView x, TensorView y, StreamView stream) const { run(x, y, {}, {}, stream); }
+  void run(ConstTensorView x, TensorView y, const LinearEpilogue& epilogue,
+           StreamView stream) const {
+    run(x, y, epilogue, {}, stream);
+  }
+
+  struct Packed;  ///< one backend's packed weight; defined inside kernels
+
+ private:
+  std::unique_ptr<Packed> packed_;
+};
+
+}  // namespace ditar
