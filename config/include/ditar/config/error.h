@@ -108,6 +108,8 @@ class CudaError : public Error {
                      std::source_location where = std::source_location::current())
       : Error(std::move(message), ExitCode::kTemporary, where) {}
 };
+// Spelled out, not inherited: nvcc 13 fails on inherited constructors with a source_location
+// default.
 class CublasError : public CudaError {
  public:
   explicit CublasError(std::string message,

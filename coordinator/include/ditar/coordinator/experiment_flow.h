@@ -1,0 +1,70 @@
+// The life of an experiment and of a baseline, from the lock to the receipt. Each call blocks until
+// there is a verdict or an exception; one at a time per repository (the ledger's lock says so).
+// Whatever instant the process dies at, the ledger and the refs say what was done, and the next
+// call closes what was open.
+#pragma once
+
+#include "ditar/coordinator/attempts.h"
+#include "ditar/coordinator/candidate_build.h"
+#include "ditar/coordinator/judgement.h"
+#include "ditar/coordinator/progress.h"
+#include "ditar/coordinator/project.h"
+#include "ditar/coordinator/verdict/decision.h"
+#include "ditar/coordinator/worker_launcher.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ditar {
+
+struct ExperimentRequest {
+  std::string classification, description, expect;
+  std::vector<std::string> cites;
+  bool again = false;
+  bool supported = true;  ///< whether the handbook's search supports the description
+  std::string command;    ///< what RETRY prints
+};
+
+/// The parts of the world that tests replace.
+struct FlowParts {
+  std::function<std::unique_ptr<WorkerLauncher>(const LaneConfig&)> launcher;
+  std::function<std::unique_ptr<QualityJudge>(const LaneConfig&)> quality;
+  std::function<BuildResult(const std::string& tree)> build;
+  std::function<std::uint64_t()> secret;  ///< 64 unpredictable bits
+};
+/// The real parts for a project.
+FlowParts real_parts(const Project& project);
+
+struct ExperimentOutcome {
+  Attempt attempt;           ///< with verdict, reason, why, figures and next step
+  std::string would_change;  ///< what would have changed the verdict
+  std::string last_line;  ///< "KEEP ...", "DISCARD(reason) ...", "CRASH(phase) ...", "RETRY: ..."
+  bool from_memory = false;
+};
+
+/// Runs HEAD as an experiment. @throws Error (exit 67) for what the session's rules refuse before
+/// anything is measured: wrong branch, no session, no baseline, dirty tree, no new commit.
+ExperimentOutcome run_experiment_flow(const Project& project, const FlowParts& parts,
+                                      const ExperimentRequest& request, Progress& progress);
+
+struct BaselineOutcome {
+  std::string commit;
+  double metric_seconds = 0.0;
+  Calibration noise;
+  double detectable_percent = 0.0;  ///< smallest gain seen with a probability of about 0.8
+  std::string scores_json, self_test_json;
+  double seconds = 0.0;
+};
+/// Measures the session's original commit. @throws Error (exit 67) if there is no session,
+/// Error (exit 75) if the machine is too noisy or the gate does not hold on it.
+BaselineOutcome run_baseline_flow(const Project& project, const FlowParts& parts,
+                                  Progress& progress);
+
+/// Closes what a dead run left: open attempts become abandoned, a recorded KEEP whose ref did not
+/// move is completed. @return what was done, one sentence each.
+std::vector<std::string> settle_session(const Project& project, Ledger& ledger,
+                                        const SessionState& session);
+
+}  // namespace ditar

@@ -1,0 +1,64 @@
+// One block of paired timing: a fresh pair of worker groups on the same devices, quads in ABBA or
+// BAAB order by a recorded coin, every output checked. Each arm of a quad gets the same two fresh
+// inputs, made from a secret seed after both groups are up. Blocks while it runs; one thread.
+#pragma once
+
+#include "ditar/coordinator/progress.h"
+#include "ditar/coordinator/verdict/timing_record.h"
+#include "ditar/coordinator/worker_launcher.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ditar {
+
+/// What both arms' outputs for the same input may differ by.
+struct OutputRule {
+  bool bits = false;         ///< any differing bit is a fault
+  double relative_l2 = 0.0;  ///< else the largest ||a - b|| / ||a|| allowed
+};
+
+/// An output of B kept for recomputation by the original: index of its input, and its values.
+struct KeptOutput {
+  std::uint64_t input = 0;
+  std::vector<float> values;
+};
+
+struct BlockPlan {
+  int quads = 4;
+  int warmups = 2;           ///< untimed requests per arm before the first quad
+  std::uint64_t seed = 0;    ///< secret; inputs, labels, coins and draws come from it
+  std::uint64_t number = 0;  ///< of the block within its attempt
+  OutputRule rule;
+  std::filesystem::path log_directory;
+};
+
+struct BlockResult {
+  std::vector<QuadRecord> quads;
+  double worst_relative_l2 = 0.0;  ///< over all pairs of outputs for the same input
+  bool all_bits_equal = true;
+  std::string output_fault;      ///< one sentence; empty: every output was within the rule
+  std::vector<KeptOutput> kept;  ///< about one in 16 of B's outputs
+  std::int64_t load_ns_a = 0, load_ns_b = 0;
+  std::vector<RankReport> ranks_a, ranks_b;  ///< of the last request of each arm
+};
+
+/// The input of a timed request; the same for a recomputation.
+RunRequest timed_request(const Task& task, std::uint64_t seed, std::uint64_t input);
+
+/// ||a - b|| / ||a|| in FP64; infinity if a size or a finiteness differs.
+double relative_l2(std::span<const float> a, std::span<const float> b);
+
+/// @throws WorkerFailure of whichever arm failed; its `arm` is told by `failed_arm`.
+BlockResult run_block(WorkerLauncher& launcher, const Arm& a, const Arm& b, const Task& task,
+                      const BlockPlan& plan, std::string& failed_arm);
+
+/// Recomputes the kept outputs with the original's worker. @return one sentence about the first
+/// that does not fit the rule; empty if all do.
+std::string recheck_outputs(WorkerSession& original, const Task& task, std::uint64_t seed,
+                            const std::vector<KeptOutput>& kept, const OutputRule& rule);
+
+}  // namespace ditar

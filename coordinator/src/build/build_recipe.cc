@@ -1,0 +1,74 @@
+#include "build/build_recipe.h"
+
+#include "ditar/config/sha256.h"
+#include "ditar/coordinator/subprocess.h"
+
+namespace ditar {
+namespace {
+
+std::string version_of(const std::filesystem::path& program,
+                       const std::map<std::string, std::string>& environment) {
+  ProcessSpec spec;
+  spec.program = program;
+  spec.arguments = {"--version"};
+  spec.environment = environment;
+  const ProcessResult result = run_process(spec);
+  return program.string() + "\n" + result.output;
+}
+
+bool is_cmake_file(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const auto ends = [&name](const std::string& tail) {
+    return name.size() >= tail.size() &&
+           name.compare(name.size() - tail.size(), tail.size(), tail) == 0;
+  };
+  return name == "CMakeLists.txt" || name == "CMakePresets.json" || ends(".cmake") || ends(".in");
+}
+
+}  // namespace
+
+BuildTools find_build_tools(const std::map<std::string, std::string>& environment) {
+  const auto found = environment.find("PATH");
+  const std::string path = found == environment.end() ? "/usr/bin:/bin" : found->second;
+  const auto cxx = environment.find("CXX");
+  const std::string compiler = cxx == environment.end() ? "c++" : cxx->second;
+  return {
+      find_program("cmake", path), find_program("ninja", path),
+      compiler.rfind('/', 0) == 0 ? std::filesystem::path(compiler) : find_program(compiler, path)};
+}
+
+std::map<std::string, std::string> build_environment(const BuildRequest& request) {
+  std::map<std::string, std::string> environment = allowed_environment(request.environment_allow);
+  environment.emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
+  environment["LC_ALL"] = "C";
+  environment["SOURCE_DATE_EPOCH"] = "0";
+  environment["CCACHE_DISABLE"] = "1";
+  return environment;
+}
+
+std::string build_recipe(const BuildRequest& request, const BuildTools& tools,
+                         const std::map<std::string, std::string>& environment) {
+  Sha256 hasher;
+  const auto add = [&hasher](const std::string& text) { hasher.update(text + '\0'); };
+  for (const auto& program : {tools.cmake, tools.ninja, tools.compiler}) {
+    add(version_of(program, environment));
+  }
+  add(request.target);
+  add(request.binary);
+  add(request.build_type);
+  for (const std::string& option : request.cmake_options) add(option);
+  for (const auto& [name, value] : environment) add(name + "=" + value);
+  return hasher.hex();
+}
+
+std::string slot_stamp(const std::string& recipe, const std::vector<TreeEntry>& entries) {
+  Sha256 hasher;
+  hasher.update(recipe + '\0');
+  for (const TreeEntry& entry : entries) {
+    hasher.update(entry.mode + " " + entry.path + '\0');
+    if (is_cmake_file(entry.path)) hasher.update(entry.object + '\0');
+  }
+  return hasher.hex();
+}
+
+}  // namespace ditar

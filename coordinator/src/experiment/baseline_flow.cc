@@ -1,0 +1,223 @@
+#include "ditar/config/error.h"
+#include "ditar/config/sha256.h"
+#include "ditar/coordinator/blob_store.h"
+#include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/timing_block.h"
+#include "ditar/coordinator/version.h"
+#include "experiment/baseline_store.h"
+#include "experiment/records.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace ditar {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class BaselineFlow {
+ public:
+  BaselineFlow(const Project& project, const FlowParts& parts, Progress& progress)
+      : project_(project),
+        parts_(parts),
+        progress_(progress),
+        ledger_(Ledger::open(project.layout.root, LedgerMode::kWrite)),
+        session_(require_session(project, ledger_.records())),
+        lane_(project.settings.lane(session_.lane)),
+        task_(task_of(lane_)),
+        files_(baseline_files(project, session_)) {}
+
+  BaselineOutcome run() {
+    const auto start = Clock::now();
+    settle_session(project_, ledger_, session_);
+    project_.layout.create();
+    build();
+    launcher_ = parts_.launcher(lane_);
+    pin_to_cpus(share_cpus(lane_, allowed_cpus()).coordinator);
+    measure_quality();
+    calibrate_noise();
+    outcome_.commit = session_.original;
+    outcome_.metric_seconds = median_seconds(blocks_, false);
+    outcome_.seconds = since(start);
+    record();
+    return outcome_;
+  }
+
+ private:
+  void build() {
+    progress_.stage("build " + session_.original.substr(0, 12));
+    const auto start = Clock::now();
+    build_ = parts_.build(project_.git.tree_of(session_.original));
+    if (!build_.ok) {
+      throw Error("the original commit does not build (" + build_.phase +
+                      "): " + build_.first_error + "; the log is " + build_.log.string(),
+                  ExitCode::kRules);
+    }
+    arm_ = arm_of("original", build_, project_.settings.engine_knobs);
+    times_["build"] = since(start);
+  }
+
+  void measure_quality() {
+    const auto start = Clock::now();
+    const int cpus = static_cast<int>(allowed_cpus().size());
+    const auto logs = files_.folder / "logs";
+    progress_.stage("oracle: reference trajectories in FP64");
+    LoadedWorker oracle = launcher_->start(arm_, {"fp64", cpus, logs / "oracle"});
+    oracle_ = make_oracle(*oracle.session, task_, kSuiteSeed, lane_.suite.oracle_items, progress_);
+    oracle.session->stop();
+    times_["oracle"] = since(start);
+
+    const auto suite_start = Clock::now();
+    progress_.stage("suite: the original's own outputs");
+    LoadedWorker worker = launcher_->start(arm_, {"", 0, logs / "suite"});
+    const std::int64_t items =
+        (std::max(lane_.suite.score_images, lane_.suite.oracle_items) + task_.images - 1) /
+        task_.images;
+    original_ = run_suite(*worker.session, task_, kSuiteSeed, oracle_, items, progress_);
+    worker.session->stop();
+
+    progress_.stage("variant: the original with other threads");
+    LoadedWorker other = launcher_->start(arm_, {"", cpus, logs / "variant"});
+    const std::vector<std::vector<float>> variant =
+        run_free(*other.session, task_, kSuiteSeed, 0,
+                 std::min<std::int64_t>(items, lane_.suite.fidelity_images), progress_);
+    other.session->stop();
+    times_["suite"] = since(suite_start);
+
+    progress_.stage("gate: variants must pass, planted faults must fail");
+    const auto judge = parts_.quality(lane_);
+    std::vector<std::int32_t> labels;
+    for (std::int64_t item = 0; item < items; ++item) {
+      for (const std::int32_t label : suite_labels(task_, item)) labels.push_back(label);
+    }
+    outcome_.scores_json = judge->scores_json(original_.finals, labels);
+    const std::string fault = judge->self_test(original_, variant, labels, outcome_.self_test_json);
+    if (!fault.empty()) {
+      throw Error("the quality gate cannot be trusted on this baseline: " + fault,
+                  ExitCode::kTemporary);
+    }
+  }
+
+  void calibrate_noise() {
+    const auto start = Clock::now();
+    std::filesystem::create_directories(files_.worker_copy.parent_path());
+    std::filesystem::copy_file(build_.binary, files_.worker_copy,
+                               std::filesystem::copy_options::overwrite_existing);
+    Arm copy = arm_;
+    copy.name = "copy";
+    copy.worker = files_.worker_copy;
+    const DecisionParams params = decision_params(lane_);
+    const std::uint64_t seed = parts_.secret();
+    progress_.stage("noise: the original against its own copy");
+    std::vector<double> values;
+    for (int i = 0; i < params.calibration_blocks; ++i) {
+      BlockPlan plan{params.quads_per_block,
+                     2,
+                     seed,
+                     static_cast<std::uint64_t>(i),
+                     OutputRule{true, 0.0},
+                     files_.folder / "logs" / "noise"};
+      std::string failed_arm;
+      const BlockResult block = run_block(*launcher_, arm_, copy, task_, plan, failed_arm);
+      if (!block.output_fault.empty()) {
+        throw Error("the original does not repeat its own outputs: " + block.output_fault,
+                    ExitCode::kTemporary);
+      }
+      peak_ = block.ranks_a;
+      blocks_.push_back({BlockKind::kCalibration, block.quads, false, ""});
+      values.push_back(block_value(blocks_.back(), params.quads_per_block).value_or(0.0));
+      progress_.update(i + 1, params.calibration_blocks);
+    }
+    outcome_.noise = calibrate(values, params);
+    outcome_.detectable_percent =
+        speedup_percent(minimum_detectable_effect(outcome_.noise.sigma0, params, 1, 0));
+    times_["noise"] = since(start);
+    if (!outcome_.noise.accepted) {
+      std::string reasons;
+      for (const std::string& reason : outcome_.noise.reasons) {
+        reasons += (reasons.empty() ? "" : "; ") + reason;
+      }
+      ledger_.append(
+          "baseline",
+          json{{"session", session_.id}, {"ok", false}, {"calibration", to_json(outcome_.noise)}}
+              .dump());
+      throw Error("this machine is too noisy to judge by: " + reasons +
+                      "; stop other work and run: dit-ar baseline",
+                  ExitCode::kTemporary);
+    }
+  }
+
+  void record() {
+    save_oracle(files_.oracle, oracle_);
+    save_suite(files_.suite, original_);
+    json blocks = json::array();
+    for (const BlockRecord& block : blocks_) blocks.push_back(to_json(block));
+    double memory = 0.0;
+    for (const RankReport& rank : peak_) {
+      memory =
+          std::max(memory, static_cast<double>(std::max(rank.peak_bytes, rank.resident_bytes)));
+    }
+    json body = {{"session", session_.id},
+                 {"ok", true},
+                 {"lane", session_.lane},
+                 {"commit", session_.original},
+                 {"dit_ar", version()},
+                 {"binary_sha256", build_.binary_sha256},
+                 {"recipe", build_.recipe},
+                 {"suite_seed", kSuiteSeed},
+                 {"oracle_sha256", sha256_file(files_.oracle)},
+                 {"suite_sha256", sha256_file(files_.suite)},
+                 {"scores", json::parse(outcome_.scores_json)},
+                 {"gate_self_test",
+                  json::parse(outcome_.self_test_json.empty() ? "[]" : outcome_.self_test_json)},
+                 {"calibration", to_json(outcome_.noise)},
+                 {"detectable_percent", outcome_.detectable_percent},
+                 {"metric_seconds", outcome_.metric_seconds},
+                 {"memory_bytes", memory},
+                 {"ranks", aggregate(peak_)},
+                 {"machine", to_json(read_machine_facts())},
+                 {"seconds", times_}};
+    json receipt = body;
+    receipt["blocks"] = blocks;
+    write_file_durably(files_.folder / "receipt.json", receipt.dump(1) + "\n");
+    body["receipt"] =
+        std::filesystem::relative(files_.folder / "receipt.json", project_.git.root()).string();
+    body["receipt_sha256"] = sha256_file(files_.folder / "receipt.json");
+    ledger_.append("baseline", body.dump());
+    write_results_tsv(project_.layout.results, result_rows(attempts_of(ledger_.records())));
+  }
+
+  const Project& project_;
+  const FlowParts& parts_;
+  Progress& progress_;
+  Ledger ledger_;
+  SessionState session_;
+  LaneConfig lane_;
+  Task task_;
+  BaselineFiles files_;
+  BuildResult build_;
+  Arm arm_;
+  std::unique_ptr<WorkerLauncher> launcher_;
+  OracleReference oracle_;
+  SuiteOutputs original_;
+  std::vector<BlockRecord> blocks_;
+  std::vector<RankReport> peak_;
+  std::map<std::string, double> times_;
+  BaselineOutcome outcome_;
+};
+
+}  // namespace
+
+BaselineOutcome run_baseline_flow(const Project& project, const FlowParts& parts,
+                                  Progress& progress) {
+  return BaselineFlow(project, parts, progress).run();
+}
+
+}  // namespace ditar

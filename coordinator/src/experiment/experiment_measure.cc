@@ -1,0 +1,255 @@
+// What an experiment measures: the suite on the candidate, then blocks against the best.
+#include "ditar/config/error.h"
+#include "ditar/coordinator/interrupt.h"
+#include "experiment/experiment_run.h"
+#include "experiment/records.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace ditar {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kRepeatedItems = 8;
+constexpr std::uint32_t kControlStream = 21;
+
+bool product_changing(const std::string& classification) {
+  return classification == "approximate" || classification == "quantization";
+}
+
+json load_json(const LoadedWorker& worker) {
+  return {{"seconds", static_cast<double>(worker.load.elapsed_ns) * 1e-9},
+          {"plan", worker.load.model.plan},
+          {"parity", worker.load.model.parity},
+          {"knobs", json::parse(worker.load.model.knobs_json, nullptr, false)}};
+}
+
+}  // namespace
+
+Verdict verdict_of_failure(const WorkerFailure& failure, bool of_candidate) {
+  if (failure.kind() == WorkerFailureKind::kCancelled) {
+    throw_if_interrupted();
+  }
+  const bool machine = !of_candidate || failure.kind() == WorkerFailureKind::kLaunch ||
+                       failure.kind() == WorkerFailureKind::kCancelled;
+  std::string why = failure.message();
+  if (!failure.log_tail().empty()) why += "; its log ends: " + failure.log_tail();
+  if (machine) return {"RETRY", std::string(to_string(failure.kind())), why, "a healthy machine"};
+  std::string phase(to_string(failure.phase()));
+  if (failure.kind() == WorkerFailureKind::kHang) phase = "hang";
+  return {"CRASH", phase, why, "a candidate that answers every request"};
+}
+
+std::filesystem::path ExperimentRun::logs(const std::string& part) const {
+  return project_.layout.run(id_) / part;
+}
+
+void ExperimentRun::probe(WorkerSession& worker, QualityEvidence& evidence) {
+  const RunRequest base = suite_request(task_, kSuiteSeed, 0);
+  const std::vector<float>& before = candidate_.finals.front();
+  RunRequest label = base;
+  for (std::int32_t& value : label.labels) value = (value + 1) % task_.classes;
+  evidence.probes.push_back({"label", before, worker.run(label).latents});
+  if (base.schedule.timesteps.size() > 1) {
+    RunRequest steps = base;
+    steps.schedule.timesteps.erase(steps.schedule.timesteps.begin() + 1);
+    evidence.probes.push_back({"step", before, worker.run(steps).latents});
+  }
+  RunRequest token = base;
+  const std::size_t middle = token.latents.size() / 2;
+  token.latents[middle] += 1.0F;
+  evidence.probes.push_back({"token", before, worker.run(token).latents});
+}
+
+void ExperimentRun::fresh_sets(QualityEvidence& evidence, WorkerSession& candidate) {
+  const std::int64_t count = lane_.suite.fresh_score_images / task_.images;
+  if (!product_changing(request_.classification) || count <= 0) return;
+  progress_.stage("quality: fresh seeds");
+  evidence.fresh_candidate = run_free(candidate, task_, seed_, 0, count, progress_);
+  LoadedWorker original = launcher_->start(original_arm_, {"", 0, logs("quality/original")});
+  evidence.fresh_original = run_free(*original.session, task_, seed_, 0, count, progress_);
+  original.session->stop();
+  for (std::int64_t item = 0; item < count; ++item) {
+    for (const std::int32_t label : suite_labels(task_, item)) {
+      evidence.fresh_labels.push_back(label);
+    }
+  }
+}
+
+void ExperimentRun::measure_quality() {
+  const auto start = std::chrono::steady_clock::now();
+  progress_.stage("quality: the fixed suite");
+  QualityEvidence evidence;
+  evidence.claimed_class = request_.classification;
+  evidence.kept_classes = kept_classes_;
+  const auto items = static_cast<std::int64_t>(original_.finals.size());
+  try {
+    LoadedWorker worker = launcher_->start(candidate_arm_, {"", 0, logs("quality/candidate")});
+    load_facts_["candidate"] = load_json(worker);
+    candidate_ = run_suite(*worker.session, task_, kSuiteSeed, oracle_, items, progress_);
+    ranks_candidate_ = candidate_.ranks;
+    evidence.repeated =
+        run_free(*worker.session, task_, kSuiteSeed, 0, std::min(items, kRepeatedItems), progress_);
+    probe(*worker.session, evidence);
+    fresh_sets(evidence, *worker.session);
+    worker.session->stop();
+  } catch (const WorkerFailure& failure) {
+    throw verdict_of_failure(failure, true);
+  }
+  parent_ = original_;
+  for (const Attempt& old : session_attempts()) {
+    if (old.verdict != "KEEP") continue;
+    kept_classes_.push_back(old.classification);
+    if (old.commit == best_) {
+      parent_ = load_suite(project_.layout.run(old.id) / "suite.safetensors");
+    }
+  }
+  evidence.kept_classes = kept_classes_;
+  evidence.oracle = &oracle_;
+  evidence.original = &original_;
+  evidence.parent = &parent_;
+  evidence.candidate = &candidate_;
+  evidence.seed = seed_;
+  for (std::int64_t item = 0; item < items; ++item) {
+    for (const std::int32_t label : suite_labels(task_, item)) evidence.labels.push_back(label);
+  }
+  const QualityFinding finding = parts_.quality(lane_)->judge(evidence);
+  quality_numbers_ = json::parse(finding.numbers_json, nullptr, false);
+  attempt_.audited_class = finding.audited_class;
+  times_["quality"] =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!finding.pass) {
+    throw Verdict{"DISCARD", finding.reason, finding.why,
+                  finding.reason == "class"
+                      ? "the same change under the class that its outputs show, if its scores hold"
+                      : "outputs whose required scores hold against the original"};
+  }
+}
+
+OutputRule ExperimentRun::output_rule() const {
+  if (attempt_.audited_class == "exact" && parent_.finals == candidate_.finals &&
+      parent_.singles == candidate_.singles) {
+    return {true, 0.0};
+  }
+  // Ten times one step's ceiling is the mean that the audit allows a trajectory; a single request
+  // may lie above the mean. A class that changes the product is held by catastrophe alone.
+  if (!product_changing(request_.classification) && !product_changing(attempt_.audited_class)) {
+    return {false, 100.0 * lane_.oracle_error_ceiling};
+  }
+  return {false, 1.0};
+}
+
+BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
+  const bool control = kind == BlockKind::kControl;
+  Arm other = control ? best_arm_ : candidate_arm_;
+  if (control) other.name = "copy";
+  BlockPlan plan{params_.quads_per_block, 2, seed_, number, output_rule(), logs("speed")};
+  if (control) plan.rule = OutputRule{true, 0.0};
+  BlockRecord record;
+  record.kind = kind;
+  std::string failed_arm;
+  try {
+    BlockResult result = run_block(*launcher_, best_arm_, other, task_, plan, failed_arm);
+    record.quads = std::move(result.quads);
+    worst_timed_difference_ = std::max(worst_timed_difference_, result.worst_relative_l2);
+    ranks_best_ = result.ranks_a;
+    if (!control) {
+      ranks_candidate_ = result.ranks_b;
+      for (KeptOutput& kept : result.kept) kept_outputs_.push_back(std::move(kept));
+      if (!result.output_fault.empty()) {
+        throw Verdict{"DISCARD", "quality", result.output_fault,
+                      "timed outputs that agree with the untimed ones"};
+      }
+    } else if (!result.output_fault.empty()) {
+      record.is_void = true;
+      record.void_cause = result.output_fault;
+    }
+  } catch (const WorkerFailure& failure) {
+    throw verdict_of_failure(failure, failed_arm == candidate_arm_.name);
+  }
+  return record;
+}
+
+Verdict ExperimentRun::verdict_of(const Decision& decision) const {
+  switch (decision.outcome) {
+    case Outcome::kKeep:
+      return {"KEEP", "", decision.why, decision.would_change};
+    case Outcome::kDiscard: {
+      const bool known = decision.reason != DiscardReason::kNone;
+      std::string reason = known ? std::string(to_string(decision.reason)) : "speed";
+      if (decision.reason == DiscardReason::kFutile || decision.reason == DiscardReason::kSlower ||
+          decision.reason == DiscardReason::kNotConfirmed) {
+        reason = "speed";
+      }
+      return {"DISCARD", reason, decision.why, decision.would_change};
+    }
+    case Outcome::kQuarantined:
+      return {"RETRY", "noise", decision.why + "; calibrate anew first: dit-ar baseline",
+              decision.would_change};
+    default:
+      return {"RETRY", "machine", decision.why, decision.would_change};
+  }
+}
+
+Verdict ExperimentRun::measure_speed() {
+  const auto start = std::chrono::steady_clock::now();
+  Evidence evidence;
+  evidence.sigma0 = baseline_["calibration"].value("sigma0", 0.0);
+  for (const Record& record : ledger_.records()) {
+    if (record.type != "verdict") continue;
+    const json body = json::parse(record.body, nullptr, false);
+    if (body.value("session", "") != session_.id) continue;
+    test_index_ += body.value("speed_test_started", false) && body.value("verdict", "") != "RETRY";
+    keeps_ += body.value("verdict", "") == "KEEP";
+    if (record.seq < session_.baseline->seq) continue;
+    for (const double value : body.value("controls", std::vector<double>{})) {
+      controls_before_.push_back(value);
+    }
+  }
+  evidence.test_index = test_index_;
+  evidence.keeps_before = keeps_;
+  evidence.controls_before = controls_before_;
+  evidence.control_after = control_after_ = control_position(drawn_bits(seed_, kControlStream, 0), params_);
+  speed_started_ = true;
+  Verdict verdict;
+  while (true) {
+    decision_ = decide(evidence, params_);
+    const bool more =
+        decision_->outcome == Outcome::kMeasure || decision_->outcome == Outcome::kUnresolved;
+    if (!more || !decision_->next) break;
+    const auto number = static_cast<std::uint64_t>(evidence.blocks.size());
+    progress_.stage("speed: block " + std::to_string(number + 1) + " (" +
+                    std::string(to_string(*decision_->next)) + ")");
+    evidence.blocks.push_back(measure_block(*decision_->next, number));
+    blocks_ = evidence.blocks;
+  }
+  verdict = verdict_of(*decision_);
+  if (verdict.word == "KEEP") recheck_secretly();
+  times_["speed"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return verdict;
+}
+
+void ExperimentRun::recheck_secretly() {
+  progress_.stage("recheck: secretly chosen timed outputs by the original");
+  try {
+    LoadedWorker original = launcher_->start(original_arm_, {"", 0, logs("recheck")});
+    OutputRule rule = output_rule();
+    if (rule.bits && original_.finals != candidate_.finals) {
+      rule = {false, 100.0 * lane_.oracle_error_ceiling};
+    }
+    for (const std::string& kept : kept_classes_) {
+      if (product_changing(kept)) rule = {false, 1.0};
+    }
+    const std::string fault = recheck_outputs(*original.session, task_, seed_, kept_outputs_, rule);
+    original.session->stop();
+    if (!fault.empty()) {
+      throw Verdict{"DISCARD", "quality", fault, "timed outputs that are truly computed"};
+    }
+  } catch (const WorkerFailure& failure) {
+    throw verdict_of_failure(failure, false);
+  }
+}
+
+}  // namespace ditar

@@ -1,0 +1,91 @@
+// One experiment while it runs: the state that its steps share. Used by experiment_flow.cc (rules,
+// record, verdict) and experiment_measure.cc (suite, blocks). One thread.
+#pragma once
+
+#include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/timing_block.h"
+#include "experiment/baseline_store.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ditar {
+
+/// A verdict thrown by whichever step finds it.
+struct Verdict {
+  std::string word;    ///< KEEP, DISCARD, CRASH or RETRY
+  std::string reason;  ///< for the parentheses; empty for KEEP
+  std::string why;
+  std::string would_change;
+};
+
+class ExperimentRun {
+ public:
+  ExperimentRun(const Project& project, const FlowParts& parts, const ExperimentRequest& request,
+                Progress& progress);
+  ExperimentOutcome run();
+
+ private:
+  // experiment_flow.cc
+  void refuse_what_rules_forbid();
+  std::optional<ExperimentOutcome> remembered();
+  void record_intent();
+  void check_paths();
+  Verdict judged();
+  void build_arms();
+  BuildResult build_known(const std::string& commit, const std::string& name);
+  ExperimentOutcome finish(const Verdict& verdict);
+  nlohmann::json verdict_body(const Verdict& verdict) const;
+  std::filesystem::path write_receipt(const Verdict& verdict, const nlohmann::json& body) const;
+  std::vector<Attempt> session_attempts() const;
+
+  // experiment_measure.cc
+  void measure_quality();
+  void probe(WorkerSession& worker, QualityEvidence& evidence);
+  void fresh_sets(QualityEvidence& evidence, WorkerSession& candidate);
+  Verdict measure_speed();
+  BlockRecord measure_block(BlockKind kind, std::uint64_t number);
+  void recheck_secretly();
+  Verdict verdict_of(const Decision& decision) const;
+  OutputRule output_rule() const;
+  std::filesystem::path logs(const std::string& part) const;
+
+  const Project& project_;
+  const FlowParts& parts_;
+  const ExperimentRequest& request_;
+  Progress& progress_;
+  Ledger ledger_;
+  SessionState session_;
+  LaneConfig lane_;
+  Task task_;
+  nlohmann::json baseline_;
+  std::string head_, best_, id_;
+  Attempt attempt_;
+  std::uint64_t seed_ = 0;
+  std::vector<std::string> kept_classes_;
+  int test_index_ = 1, keeps_ = 0, control_after_ = 0;
+  std::vector<double> controls_before_;
+  Arm original_arm_, best_arm_, candidate_arm_;
+  std::unique_ptr<WorkerLauncher> launcher_;
+  OracleReference oracle_;
+  SuiteOutputs original_, parent_, candidate_;
+  nlohmann::json quality_numbers_, load_facts_;
+  std::vector<BlockRecord> blocks_;
+  std::optional<Decision> decision_;
+  DecisionParams params_;
+  std::vector<KeptOutput> kept_outputs_;
+  std::vector<RankReport> ranks_candidate_, ranks_best_;
+  double worst_timed_difference_ = 0.0;
+  bool speed_started_ = false;
+  std::map<std::string, double> times_;
+};
+
+/// Turns a worker's failure into a verdict: the candidate's own fault is CRASH, the machine's or
+/// the other arm's is RETRY.
+Verdict verdict_of_failure(const WorkerFailure& failure, bool of_candidate);
+
+}  // namespace ditar

@@ -1,0 +1,33 @@
+// JSON forms of what was measured, for ledger and receipts. Pure.
+#pragma once
+
+#include "ditar/config/lane.h"
+#include "ditar/config/messages.h"
+#include "ditar/coordinator/project.h"
+#include "ditar/coordinator/verdict/decision.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <vector>
+
+namespace ditar {
+
+nlohmann::json to_json(const BlockRecord& block);
+nlohmann::json to_json(const Decision& decision);
+nlohmann::json to_json(const Calibration& calibration);
+nlohmann::json to_json(const MachineFacts& facts);
+/// Every rank's report aggregated: min, mean, max over ranks, and the rank with the largest time.
+nlohmann::json aggregate(const std::vector<RankReport>& ranks);
+
+/// The blocks of a receipt, for verify. @throws DataError for a record that does not fit.
+std::vector<BlockRecord> blocks_from(const nlohmann::json& blocks);
+nlohmann::json to_json(const DecisionParams& params);
+DecisionParams params_from(const nlohmann::json& params);
+
+/// The locked parameters of a lane's decision.
+DecisionParams decision_params(const LaneConfig& lane);
+
+/// Median of one arm's times in seconds over all valid quads. 0 if there is none.
+double median_seconds(const std::vector<BlockRecord>& blocks, bool of_b);
+
+}  // namespace ditar

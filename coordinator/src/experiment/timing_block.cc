@@ -1,0 +1,159 @@
+#include "ditar/coordinator/timing_block.h"
+
+#include "ditar/coordinator/interrupt.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace ditar {
+namespace {
+
+constexpr std::uint32_t kCoinStream = 11;
+constexpr std::uint32_t kSecretStream = 12;
+constexpr std::uint32_t kLaunchOrderStream = 13;
+constexpr std::uint32_t kNonceStream = 14;
+constexpr std::uint64_t kInputsPerBlock = 1U << 20;
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+class BlockRun {
+ public:
+  BlockRun(WorkerLauncher& launcher, const Arm& a, const Arm& b, const Task& task,
+           const BlockPlan& plan, std::string& failed_arm)
+      : launcher_(launcher), a_(a), b_(b), task_(task), plan_(plan), failed_arm_(failed_arm) {}
+
+  BlockResult run() {
+    start_both();
+    for (int i = 0; i < plan_.warmups; ++i) {
+      time_arm(false, next_input_);
+      time_arm(true, next_input_++);
+    }
+    for (int q = 0; q < plan_.quads; ++q) run_quad(q);
+    failed_arm_ = a_.name;
+    session_a_.session->stop();
+    failed_arm_ = b_.name;
+    session_b_.session->stop();
+    failed_arm_.clear();
+    return std::move(result_);
+  }
+
+ private:
+  void start_both() {
+    const bool b_first = (drawn_bits(plan_.seed, kLaunchOrderStream, plan_.number) & 1U) != 0;
+    for (const bool is_b : {b_first, !b_first}) {
+      const Arm& arm = is_b ? b_ : a_;
+      failed_arm_ = arm.name;
+      StartOptions options;
+      options.log_directory = plan_.log_directory / arm.name;
+      (is_b ? session_b_ : session_a_) = launcher_.start(arm, options);
+    }
+    result_.load_ns_a = session_a_.load.elapsed_ns;
+    result_.load_ns_b = session_b_.load.elapsed_ns;
+  }
+
+  RunResult time_arm(bool is_b, std::uint64_t input) {
+    throw_if_interrupted();
+    failed_arm_ = (is_b ? b_ : a_).name;
+    const RunRequest request =
+        timed_request(task_, plan_.seed, plan_.number * kInputsPerBlock + input);
+    RunResult result = (is_b ? session_b_ : session_a_).session->run(request);
+    (is_b ? result_.ranks_b : result_.ranks_a) = result.ranks;
+    return result;
+  }
+
+  void run_quad(int q) {
+    const std::uint64_t coin_index = plan_.number * kInputsPerBlock + static_cast<std::uint64_t>(q);
+    QuadRecord quad;
+    const bool baab = (drawn_bits(plan_.seed, kCoinStream, coin_index) & 1U) != 0;
+    quad.order = baab ? QuadOrder::kBaab : QuadOrder::kAbba;
+    const std::uint64_t first = next_input_++, second = next_input_++;
+    // A(first) B(first) B(second) A(second), or with the arms exchanged.
+    const std::array<bool, 4> is_b = {baab, !baab, !baab, baab};
+    const std::array<std::uint64_t, 4> inputs = {first, first, second, second};
+    std::array<RunResult, 4> runs;
+    for (std::size_t i = 0; i < 4; ++i) {
+      runs[i] = time_arm(is_b[i], inputs[i]);
+      quad.cost[i] = runs[i].elapsed_ns;
+    }
+    compare(runs[0], runs[1], is_b[0], first);
+    compare(runs[2], runs[3], is_b[2], second);
+    result_.quads.push_back(quad);
+  }
+
+  void compare(RunResult& one, RunResult& other, bool one_is_b, std::uint64_t input) {
+    const std::vector<float>& of_a = one_is_b ? other.latents : one.latents;
+    std::vector<float>& of_b = one_is_b ? one.latents : other.latents;
+    const bool equal = same_bits(of_a, of_b);
+    const double distance = equal ? 0.0 : relative_l2(of_a, of_b);
+    result_.all_bits_equal = result_.all_bits_equal && equal;
+    result_.worst_relative_l2 = std::max(result_.worst_relative_l2, distance);
+    const bool fault = plan_.rule.bits ? !equal : !(distance <= plan_.rule.relative_l2);
+    if (fault && result_.output_fault.empty()) {
+      result_.output_fault = "a timed output differs from the other arm's for the same input by " +
+                             std::to_string(distance) + " (relative L2), allowed is " +
+                             (plan_.rule.bits ? "no bit" : std::to_string(plan_.rule.relative_l2));
+    }
+    const std::uint64_t global = plan_.number * kInputsPerBlock + input;
+    if (drawn_bits(plan_.seed, kSecretStream, global) % 16 == 0) {
+      result_.kept.push_back({global, std::move(of_b)});
+    }
+  }
+
+  WorkerLauncher& launcher_;
+  const Arm& a_;
+  const Arm& b_;
+  const Task& task_;
+  const BlockPlan& plan_;
+  std::string& failed_arm_;
+  LoadedWorker session_a_, session_b_;
+  BlockResult result_;
+  std::uint64_t next_input_ = 0;
+};
+
+}  // namespace
+
+RunRequest timed_request(const Task& task, std::uint64_t seed, std::uint64_t input) {
+  return make_request(task, drawn_labels(task, seed, input),
+                      RequestSeed{seed, input * static_cast<std::uint64_t>(task.images)},
+                      drawn_bits(seed, kNonceStream, input));
+}
+
+double relative_l2(std::span<const float> a, std::span<const float> b) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (a.size() != b.size()) return kInfinity;
+  double difference = 0.0, size = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return kInfinity;
+    difference += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+    size += double{a[i]} * a[i];
+  }
+  if (difference == 0.0) return 0.0;
+  return size == 0.0 ? kInfinity : std::sqrt(difference / size);
+}
+
+BlockResult run_block(WorkerLauncher& launcher, const Arm& a, const Arm& b, const Task& task,
+                      const BlockPlan& plan, std::string& failed_arm) {
+  return BlockRun(launcher, a, b, task, plan, failed_arm).run();
+}
+
+std::string recheck_outputs(WorkerSession& original, const Task& task, std::uint64_t seed,
+                            const std::vector<KeptOutput>& kept, const OutputRule& rule) {
+  for (const KeptOutput& output : kept) {
+    throw_if_interrupted();
+    const std::vector<float> truth = original.run(timed_request(task, seed, output.input)).latents;
+    const bool equal = same_bits(truth, output.values);
+    const double distance = equal ? 0.0 : relative_l2(truth, output.values);
+    if (rule.bits ? !equal : !(distance <= rule.relative_l2)) {
+      return "a secretly chosen timed output differs from the original's own computation by " +
+             std::to_string(distance) + " (relative L2), allowed is " +
+             (rule.bits ? "no bit" : std::to_string(rule.relative_l2));
+    }
+  }
+  return {};
+}
+
+}  // namespace ditar

@@ -1,0 +1,133 @@
+#include "in_process_group.h"
+
+#include "ditar/config/error.h"
+
+#include <cstring>
+
+namespace ditar {
+
+InProcessGroup::InProcessGroup(int size, std::chrono::milliseconds deadline)
+    : size_(size),
+      deadline_(deadline),
+      offers_(static_cast<std::size_t>(size)),
+      arrived_(static_cast<std::size_t>(size), false) {}
+
+void InProcessGroup::check_alive(int rank, const std::string& what) const {
+  if (aborted_) {
+    throw Error("rank " + std::to_string(rank) + ": the group was aborted, " + what +
+                    " does not take place",
+                ExitCode::kTemporary);
+  }
+}
+
+void InProcessGroup::time_out(int rank, const std::string& what, const std::string& missing) {
+  aborted_ = true;
+  changed_.notify_all();
+  throw TimeoutError("rank " + std::to_string(rank) + " waited " +
+                     std::to_string(deadline_.count()) + " ms in " + what + " for " + missing);
+}
+
+void InProcessGroup::barrier(std::unique_lock<std::mutex>& lock, int rank,
+                             const std::string& what) {
+  check_alive(rank, what);
+  const std::uint64_t mine = generation_;
+  arrived_[static_cast<std::size_t>(rank)] = true;
+  if (++arrivals_ == size_) {
+    arrivals_ = 0;
+    arrived_.assign(arrived_.size(), false);
+    ++generation_;
+    changed_.notify_all();
+    return;
+  }
+  const bool met =
+      changed_.wait_for(lock, deadline_, [&] { return aborted_ || generation_ != mine; });
+  if (generation_ != mine) return;
+  check_alive(rank, what);
+  if (!met) {
+    std::string missing = "rank";
+    for (std::size_t r = 0; r < arrived_.size(); ++r) {
+      if (!arrived_[r]) missing += " " + std::to_string(r);
+    }
+    time_out(rank, what, missing);
+  }
+}
+
+std::vector<InProcessGroup::Offer> InProcessGroup::meet(int rank, const Offer& mine,
+                                                        const std::string& what) {
+  std::unique_lock lock(mutex_);
+  check_alive(rank, what);
+  offers_[static_cast<std::size_t>(rank)] = mine;
+  barrier(lock, rank, what);
+  for (const Offer& offer : offers_) {
+    if (offer.tag != mine.tag || offer.count != mine.count) {
+      aborted_ = true;
+      changed_.notify_all();
+      throw InvalidArgument("rank " + std::to_string(rank) + " is in " + what + " with " +
+                            std::to_string(mine.count) +
+                            " elements while another rank makes a different call");
+    }
+  }
+  return offers_;
+}
+
+void InProcessGroup::leave(int rank, const std::string& what) {
+  std::unique_lock lock(mutex_);
+  barrier(lock, rank, what);
+}
+
+void InProcessGroup::send(int rank, int peer, const Offer& offer) {
+  const std::string what = "send to rank " + std::to_string(peer);
+  std::unique_lock lock(mutex_);
+  check_alive(rank, what);
+  Mail& box = mail_[{rank, peer}];
+  box.offer = &offer;
+  changed_.notify_all();
+  const bool taken =
+      changed_.wait_for(lock, deadline_, [&] { return aborted_ || box.offer == nullptr; });
+  if (box.offer == nullptr) return;
+  box.offer = nullptr;
+  check_alive(rank, what);
+  if (!taken) time_out(rank, what, "that rank to receive");
+}
+
+void InProcessGroup::receive(int rank, int peer, void* target, std::size_t size_bytes,
+                             const Offer& wanted) {
+  const std::string what = "recv from rank " + std::to_string(peer);
+  std::unique_lock lock(mutex_);
+  Mail& box = mail_[{peer, rank}];
+  const bool came =
+      changed_.wait_for(lock, deadline_, [&] { return aborted_ || box.offer != nullptr; });
+  check_alive(rank, what);
+  if (!came) time_out(rank, what, "that rank to send");
+  const bool same = box.offer->count == wanted.count && box.offer->tag == wanted.tag;
+  if (same && size_bytes != 0) std::memcpy(target, box.offer->data, size_bytes);
+  if (!same) aborted_ = true;
+  box.offer = nullptr;
+  changed_.notify_all();
+  require(same, "rank " + std::to_string(rank) + ": " + what +
+                    " differs from the send in count or dtype");
+}
+
+std::shared_ptr<InProcessGroup> InProcessGroup::subgroup(int generation, int color, int size) {
+  const std::lock_guard lock(mutex_);
+  auto& child = children_[{generation, color}];
+  if (!child) {
+    child = std::make_shared<InProcessGroup>(size, deadline_);
+    if (aborted_) child->aborted_ = true;
+  }
+  return child;
+}
+
+void InProcessGroup::abort() noexcept {
+  const std::lock_guard lock(mutex_);
+  aborted_ = true;
+  changed_.notify_all();
+  for (const auto& [key, child] : children_) child->abort();
+}
+
+bool InProcessGroup::aborted() const {
+  const std::lock_guard lock(mutex_);
+  return aborted_;
+}
+
+}  // namespace ditar

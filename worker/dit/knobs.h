@@ -1,0 +1,32 @@
+// The engine's knobs: what an experiment may switch without touching code (config/engine.json).
+// Plain values; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ditar {
+
+struct Knobs {
+  /// Gate, residual, LayerNorm and modulation between two linears in one pass over the tokens.
+  bool fuse_gate_norm = true;
+  /// With guidance, embed the patches once for both branches.
+  bool share_patch_embed = true;
+  /// Upper bound on the table of all steps' modulations; longer schedules are computed in parts.
+  std::int64_t modulation_table_mib = 256;
+  /// Approximation, 1 = off: the denoiser runs at every n-th step and its output is used again at
+  /// the steps between.
+  std::int64_t step_cache_interval = 1;
+  /// Approximation, 1 = off: only every n-th timestep of the request is visited.
+  std::int64_t step_stride = 1;
+  /// Quantization, off: block weights are rounded to INT8 with one scale per output row.
+  bool int8_weights = false;
+};
+
+/// Defaults if `path` is empty. @throws IoError, ConfigError naming file, key and the nearest valid
+/// one, or the range a value must lie in.
+Knobs read_knobs(const std::string& path);
+/// A flat JSON object with every knob, in the order above.
+std::string to_json(const Knobs& knobs);
+
+}  // namespace ditar
