@@ -1,12 +1,12 @@
 // The CUDA side of devices, memory, streams and events: what core/backend_hooks.h asks for.
+#include "backend_hooks.h"
+#include "cuda_check.h"
+#include "ditar/config/error.h"
+
 #include <cuda_runtime.h>
 
 #include <mutex>
 #include <vector>
-
-#include "backend_hooks.h"
-#include "cuda_check.h"
-#include "ditar/config/error.h"
 
 namespace ditar {
 namespace {
@@ -82,7 +82,8 @@ DeviceGuard::~DeviceGuard() {
 
 MemoryResource& pinned_resource() {
   static PinnedResource pinned;
-  return cuda_device_count() > 0 ? static_cast<MemoryResource&>(pinned) : default_resource(Device{});
+  return cuda_device_count() > 0 ? static_cast<MemoryResource&>(pinned)
+                                 : default_resource(Device{});
 }
 
 namespace detail {
@@ -151,8 +152,9 @@ void cuda_event_record(Device device, void* event, void* stream) {
 
 void cuda_event_wait(Device device, void* event, void* stream) {
   const DeviceGuard guard(device);
-  cuda::check(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event)),
-              "cudaStreamWaitEvent");
+  cuda::check(
+      cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event)),
+      "cudaStreamWaitEvent");
 }
 
 void cuda_event_synchronize(Device device, void* event) {

@@ -1,14 +1,14 @@
-// Turns failed CUDA runtime and cuBLASLt calls into exceptions with the call, its place, the vendor's
-// name of the code and the device. Host code; included by .cu and CUDA-only .cc files.
+// Turns failed CUDA runtime and cuBLASLt calls into exceptions with the call, its place, the
+// vendor's name of the code and the device. Host code; included by .cu and CUDA-only .cc files.
 #pragma once
+
+#include "ditar/config/error.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
 #include <source_location>
 #include <string>
-
-#include "ditar/config/error.h"
 
 namespace ditar::cuda {
 

@@ -1,49 +1,38 @@
-// Attention forward for 16-bit inputs with FP32 accumulation, in the manner of FlashAttention-2: one
-// block owns kRows query rows of one (image, head) and walks the keys in tiles of kKeys, keeping the
-// running maximum and sum of each row in registers; the scores never leave the SM.
+// Attention forward for 16-bit inputs with FP32 accumulation, in the manner of FlashAttention-2:
+// one block owns kRows query rows of one (image, head) and walks the keys in tiles of kKeys,
+// keeping the running maximum and sum of each row in registers; the scores never leave the SM.
 //
 // Layout: q, k, v rows of D contiguous elements at any row stride that is a multiple of 8 elements,
 // so packed (B,T,3,H,D) is read in place; out is (B,T,H*D) or any such stride. Head size D is a
 // multiple of 8; D = 16a + 8 (72, 40) ends with one m16n8k8 step, so nothing is padded.
-// Launch: grid (ceil(Tq / kRows), H, B), 32 * kWarps threads; each warp owns 16 * kTiles query rows.
-// Shared memory: K and V tiles, double-buffered; Q passes through the first K buffer. Rows are padded to
-// an odd number of 16-byte chunks, which makes ldmatrix free of bank conflicts (72 needs no pad).
-// Bound: tensor cores on sm_86 (1024 FLOP/clk/SM); shared-memory bandwidth and exp come next.
+// Launch: grid (ceil(Tq / kRows), H, B), 32 * kWarps threads; each warp owns 16 * kTiles query
+// rows. Shared memory: K and V tiles, double-buffered; Q passes through the first K buffer. Rows
+// are padded to an odd number of 16-byte chunks, which makes ldmatrix free of bank conflicts (72
+// needs no pad). Bound: tensor cores on sm_86 (1024 FLOP/clk/SM); shared-memory bandwidth and exp
+// come next.
 #pragma once
+
+#include "cuda_check.h"
+#include "launch.h"
+#include "mma.cuh"
 
 #include <cuda_runtime.h>
 
 #include <cmath>
 
-#include "mma.cuh"
-
 namespace ditar::cuda {
-
-struct FlashArguments {
-  const void* q;
-  const void* k;
-  const void* v;
-  void* out;
-  float* log_sum_exp;  ///< (B,H,Tq) natural logarithm, or null
-  std::int64_t q_image_stride, q_row_stride, q_head_stride;  ///< elements
-  std::int64_t k_image_stride, k_row_stride, k_head_stride;
-  std::int64_t v_image_stride, v_row_stride, v_head_stride;
-  std::int64_t out_image_stride, out_row_stride, out_head_stride;
-  int images, heads, queries, keys;
-  float scale;
-};
 
 template <typename T, int D, int kWarps, int kTiles, int kKeys>
 struct FlashKernel {
   static_assert(D % 8 == 0 && kKeys % 16 == 0);
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kRows = 16 * kTiles * kWarps;
-  static constexpr int kChunks = D / 8;                           // 16-byte chunks a row holds
-  static constexpr int kStride = (kChunks | 1) * 8;               // elements, odd chunk count
-  static constexpr int kFull = D / 16;                            // k16 steps of Q K^T
-  static constexpr bool kRest = D % 16 != 0;                      // one k8 step
-  static constexpr int kTile = kKeys * kStride;                   // elements of one K or V tile
-  static constexpr int kBuffers = 4 * kTile;                      // K0 V0 K1 V1
+  static constexpr int kChunks = D / 8;              // 16-byte chunks a row holds
+  static constexpr int kStride = (kChunks | 1) * 8;  // elements, odd chunk count
+  static constexpr int kFull = D / 16;               // k16 steps of Q K^T
+  static constexpr bool kRest = D % 16 != 0;         // one k8 step
+  static constexpr int kTile = kKeys * kStride;      // elements of one K or V tile
+  static constexpr int kBuffers = 4 * kTile;         // K0 V0 K1 V1
   static constexpr int kQuery = kRows * kStride;
   static constexpr int kSharedBytes = (kBuffers > kQuery ? kBuffers : kQuery) * int(sizeof(T));
 
@@ -60,7 +49,7 @@ struct FlashKernel {
     }
   }
 
-  static __device__ void run(const FlashArguments& a) {
+  static __device__ void run(const AttentionLaunch& a) {
     extern __shared__ __align__(128) unsigned char raw[];
     T* const shared = reinterpret_cast<T*>(raw);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -140,7 +129,8 @@ struct FlashKernel {
                                 const std::uint32_t (&q_rest)[kTiles][2], const T* keys, int lane) {
 #pragma unroll
     for (int pair = 0; pair < kKeys / 16; ++pair) {
-      // Matrices of an x4: keys 0-7 chunk 0, keys 0-7 chunk 1, keys 8-15 chunk 0, keys 8-15 chunk 1.
+      // Matrices of an x4: keys 0-7 chunk 0, keys 0-7 chunk 1, keys 8-15 chunk 0, keys 8-15
+      // chunk 1.
       const T* row = keys + (pair * 16 + (lane / 16) * 8 + lane % 8) * kStride;
 #pragma unroll
       for (int s = 0; s < kFull; ++s) {
@@ -164,7 +154,8 @@ struct FlashKernel {
     }
   }
 
-  static __device__ void mask(float (&score)[kTiles][kKeys / 8][4], int first, int limit, int lane) {
+  static __device__ void mask(float (&score)[kTiles][kKeys / 8][4], int first, int limit,
+                              int lane) {
 #pragma unroll
     for (int n = 0; n < kKeys / 8; ++n) {
       const int key = first + n * 8 + (lane % 4) * 2;
@@ -249,7 +240,7 @@ struct FlashKernel {
     }
   }
 
-  static __device__ void write(const FlashArguments& a, float (&out)[kTiles][kChunks][4],
+  static __device__ void write(const AttentionLaunch& a, float (&out)[kTiles][kChunks][4],
                                float (&maximum)[kTiles][2], float (&sum)[kTiles][2], int first_row,
                                int warp, int lane, int head, int image) {
     T* target = static_cast<T*>(a.out) + image * a.out_image_stride + head * a.out_head_stride;
@@ -279,8 +270,37 @@ struct FlashKernel {
 };
 
 template <typename T, int D, int kWarps, int kTiles, int kKeys>
-__global__ void __launch_bounds__(32 * kWarps) flash_attention_kernel(const FlashArguments a) {
+__global__ void __launch_bounds__(32 * kWarps) flash_attention_kernel(const AttentionLaunch a) {
   FlashKernel<T, D, kWarps, kTiles, kKeys>::run(a);
+}
+
+/// Launches one instance; the shared-memory limit is raised once per device and instance.
+template <typename T, int D, int kWarps, int kTiles, int kKeys>
+void launch_flash(const AttentionLaunch& a, cudaStream_t stream) {
+  using Kernel = FlashKernel<T, D, kWarps, kTiles, kKeys>;
+  const auto kernel = flash_attention_kernel<T, D, kWarps, kTiles, kKeys>;
+  if constexpr (Kernel::kSharedBytes > 48 * 1024) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               Kernel::kSharedBytes),
+          "cudaFuncSetAttribute of flash_attention");
+  }
+  const dim3 grid((a.queries + Kernel::kRows - 1) / Kernel::kRows, a.heads, a.images);
+  kernel<<<grid, Kernel::kThreads, Kernel::kSharedBytes, stream>>>(a);
+  check_launch("flash_attention kernel");
+}
+
+/// Both dtypes and tiles of one head size: narrow is 4 warps of 16 rows, wide 4 of 32 or 8 of 16.
+template <int D, int kKeys, int kWideWarps, int kWideTiles>
+void launch_flash_of_size(DType dtype, AttentionTile tile, const AttentionLaunch& a,
+                          cudaStream_t stream) {
+  const bool half = dtype == DType::kF16;
+  if (tile == AttentionTile::kNarrow) {
+    half ? launch_flash<__half, D, 4, 1, kKeys>(a, stream)
+         : launch_flash<__nv_bfloat16, D, 4, 1, kKeys>(a, stream);
+  } else {
+    half ? launch_flash<__half, D, kWideWarps, kWideTiles, kKeys>(a, stream)
+         : launch_flash<__nv_bfloat16, D, kWideWarps, kWideTiles, kKeys>(a, stream);
+  }
 }
 
 }  // namespace ditar::cuda

@@ -1,33 +1,86 @@
 #include "gemm_lt.h"
 
+#include "cuda_check.h"
+#include "ditar/config/error.h"
+#include "ditar/kernels/buffer.h"
+#include "ditar/kernels/stream.h"
+
 #include <algorithm>
 #include <cstring>
 #include <sstream>
-
-#include "cuda_check.h"
-#include "ditar/config/error.h"
 
 namespace ditar::cuda {
 namespace {
 
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return CUDA_R_32F;
-    case DType::kF16: return CUDA_R_16F;
-    case DType::kBF16: return CUDA_R_16BF;
-    default: throw InvalidArgument("GEMM on CUDA takes f32, f16 or bf16, not " +
-                                   std::string(to_string(dtype)));
+    case DType::kF32:
+      return CUDA_R_32F;
+    case DType::kF16:
+      return CUDA_R_16F;
+    case DType::kBF16:
+      return CUDA_R_16BF;
+    default:
+      throw InvalidArgument("GEMM on CUDA takes f32, f16 or bf16, not " +
+                            std::string(to_string(dtype)));
   }
 }
 
 cublasLtEpilogue_t epilogue_of(GemmEpilogue epilogue) {
   switch (epilogue) {
-    case GemmEpilogue::kNone: return CUBLASLT_EPILOGUE_DEFAULT;
-    case GemmEpilogue::kBias: return CUBLASLT_EPILOGUE_BIAS;
-    case GemmEpilogue::kGeluBias: return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case GemmEpilogue::kNone:
+      return CUBLASLT_EPILOGUE_DEFAULT;
+    case GemmEpilogue::kBias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case GemmEpilogue::kGeluBias:
+      return CUBLASLT_EPILOGUE_GELU_BIAS;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
+
+/// Random operands of one shape; weights in several copies, more than L2 holds together.
+class TuningOperands {
+ public:
+  TuningOperands(const GemmShape& shape, Device device) {
+    const std::size_t element = size_of(shape.dtype);
+    weight_ = rounded(static_cast<std::size_t>(shape.n * shape.k) * element);
+    int l2_bytes = 0;
+    check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device.index),
+          "cudaDeviceGetAttribute");
+    copies_ = static_cast<int>(
+        std::clamp<std::size_t>(2 * static_cast<std::size_t>(l2_bytes) / weight_ + 1, 2, 64));
+    x_at_ = static_cast<std::size_t>(copies_) * weight_;
+    bias_at_ = x_at_ + rounded(static_cast<std::size_t>(shape.m * shape.x_stride) * element);
+    const std::size_t random = bias_at_ + rounded(static_cast<std::size_t>(shape.n) * element);
+    out_at_ = random;
+    workspace_at_ = out_at_ + rounded(static_cast<std::size_t>(shape.m * shape.y_stride) * element);
+    memory_ = Buffer(workspace_at_ + GemmLt::kWorkspaceBytes, device);
+    // Halves of magnitude 2^-5 .. 2^-3 with any mantissa; as the high half of a float small as
+    // well.
+    std::vector<std::uint16_t> pattern(random / 2);
+    std::uint32_t state = 1;
+    for (auto& word : pattern) {
+      state = state * 1664525U + 1013904223U;
+      word = static_cast<std::uint16_t>(0x2800U | ((state >> 16) & 0x87ffU));
+    }
+    check(cudaMemcpy(memory_.data(), pattern.data(), random, cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+  int copies() const { return copies_; }
+  const void* x() const { return at(x_at_); }
+  const void* weight(int i) const { return at(static_cast<std::size_t>(i % copies_) * weight_); }
+  const void* bias() const { return at(bias_at_); }
+  void* out() const { return at(out_at_); }
+  void* workspace() const { return at(workspace_at_); }
+
+ private:
+  static std::size_t rounded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+  void* at(std::size_t offset) const {
+    return static_cast<char*>(const_cast<void*>(memory_.data())) + offset;
+  }
+  int copies_ = 0;
+  std::size_t weight_ = 0, x_at_ = 0, bias_at_ = 0, out_at_ = 0, workspace_at_ = 0;
+  Buffer memory_;
+};
 
 }  // namespace
 
@@ -50,8 +103,8 @@ struct GemmLt::Layouts {
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, aligned);
     }
     check(cublasLtMatrixLayoutCreate(&a, type, s.k, s.n, s.k), "cublasLtMatrixLayoutCreate");
-    check(cublasLtMatrixLayoutCreate(&b, type, s.k, s.m, s.k), "cublasLtMatrixLayoutCreate");
-    check(cublasLtMatrixLayoutCreate(&d, type, s.n, s.m, s.n), "cublasLtMatrixLayoutCreate");
+    check(cublasLtMatrixLayoutCreate(&b, type, s.k, s.m, s.x_stride), "cublasLtMatrixLayoutCreate");
+    check(cublasLtMatrixLayoutCreate(&d, type, s.n, s.m, s.y_stride), "cublasLtMatrixLayoutCreate");
   }
   ~Layouts() {
     cublasLtMatrixLayoutDestroy(d);
@@ -70,15 +123,11 @@ struct GemmLt::Layouts {
 };
 
 GemmLt::GemmLt(int device) : device_(device) {
-  check(cudaSetDevice(device), "cudaSetDevice");
+  const DeviceGuard guard({DeviceType::kCuda, device});
   check(cublasLtCreate(&handle_), "cublasLtCreate");
-  check(cudaMalloc(&workspace_, kWorkspaceBytes), "cudaMalloc of the GEMM workspace");
 }
 
-GemmLt::~GemmLt() {
-  cudaFree(workspace_);
-  cublasLtDestroy(handle_);
-}
+GemmLt::~GemmLt() { cublasLtDestroy(handle_); }
 
 std::vector<cublasLtMatmulHeuristicResult_t> GemmLt::heuristics(const GemmShape& shape,
                                                                 int count) const {
@@ -88,6 +137,13 @@ std::vector<cublasLtMatmulHeuristicResult_t> GemmLt::heuristics(const GemmShape&
   const std::size_t workspace = kWorkspaceBytes;
   cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                        &workspace, sizeof(workspace));
+  // Operands may be any 16-byte aligned rows of larger tensors.
+  const std::uint32_t alignment = 16;
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment, sizeof(alignment));
+  }
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(count));
   int found = 0;
   const cublasStatus_t status =
@@ -105,92 +161,72 @@ std::vector<cublasLtMatmulHeuristicResult_t> GemmLt::heuristics(const GemmShape&
 }
 
 void GemmLt::prepare(const GemmShape& shape) {
+  const std::scoped_lock lock(mutex_);
   if (table_.contains(shape)) return;
   table_[shape].algorithm = heuristics(shape, 1).front().algo;
 }
 
 void GemmLt::run(const GemmShape& shape, const void* x, const void* w, const void* bias, void* out,
-                 cudaStream_t stream) {
-  const auto found = table_.find(shape);
-  require(found != table_.end(), "GEMM shape was not prepared before it was run");
+                 void* workspace, cudaStream_t stream) {
+  prepare(shape);
+  cublasLtMatmulAlgo_t algorithm;
+  {
+    const std::scoped_lock lock(mutex_);
+    algorithm = table_.at(shape).algorithm;
+  }
+  enqueue(shape, algorithm, x, w, bias, out, workspace, stream);
+}
+
+void GemmLt::enqueue(const GemmShape& shape, const cublasLtMatmulAlgo_t& algorithm, const void* x,
+                     const void* w, const void* bias, void* out, void* workspace,
+                     cudaStream_t stream) const {
   Layouts layouts(shape);
   if (shape.epilogue != GemmEpilogue::kNone) layouts.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const float one = 1.0F, zero = 0.0F;
   check(cublasLtMatmul(handle_, layouts.operation, &one, w, layouts.a, x, layouts.b, &zero, out,
-                       layouts.d, out, layouts.d, &found->second.algorithm, workspace_,
-                       kWorkspaceBytes, stream),
+                       layouts.d, out, layouts.d, &algorithm, workspace, kWorkspaceBytes, stream),
         "cublasLtMatmul");
 }
 
 GemmChoice GemmLt::tune(const GemmShape& shape, int candidates, cudaStream_t stream) {
-  const std::size_t element = size_of(shape.dtype);
-  const std::size_t weight = static_cast<std::size_t>(shape.n * shape.k) * element;
-  int l2_bytes = 0;
-  check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device_), "cudaDeviceGetAttribute");
-  const int copies = static_cast<int>(std::clamp<std::size_t>(2 * l2_bytes / weight + 1, 2, 64));
-  const std::size_t x_bytes = static_cast<std::size_t>(shape.m * shape.k) * element;
-  const std::size_t out_bytes = static_cast<std::size_t>(shape.m * shape.n) * element;
-  const std::size_t bias_bytes = static_cast<std::size_t>(shape.n) * element;
-  const auto rounded = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
-  char* memory = nullptr;
-  const std::size_t total = copies * rounded(weight) + rounded(x_bytes) + rounded(out_bytes) +
-                            rounded(bias_bytes);
-  check(cudaMalloc(&memory, total), "cudaMalloc for GEMM tuning");
-  char* const x = memory + copies * rounded(weight);
-  char* const out = x + rounded(x_bytes);
-  char* const bias = out + rounded(out_bytes);
-  // Small pseudo-random numbers of every dtype: byte 0x2c.. patterns vary mantissas, stay finite.
-  std::vector<std::uint16_t> pattern(total / 2);
-  std::uint32_t state = 1;
-  for (auto& word : pattern) {
-    state = state * 1664525U + 1013904223U;
-    word = static_cast<std::uint16_t>(0x2800U | ((state >> 16) & 0x87ffU));
-  }
-  cudaEvent_t begin = nullptr, end = nullptr;
+  const Device device{DeviceType::kCuda, device_};
+  const DeviceGuard guard(device);
+  const TuningOperands operands(shape, device);
   GemmChoice best;
-  const GemmChoice before = table_.contains(shape) ? table_[shape] : GemmChoice{};
-  try {
-    check(cudaMemcpy(memory, pattern.data(), pattern.size() * 2, cudaMemcpyHostToDevice), "cudaMemcpy");
-    check(cudaEventCreate(&begin), "cudaEventCreate");
-    check(cudaEventCreate(&end), "cudaEventCreate");
-    for (const auto& proposal : heuristics(shape, candidates)) {
-      table_[shape].algorithm = proposal.algo;
-      const auto pass = [&](int products) {
-        for (int i = 0; i < products; ++i) {
-          run(shape, x, memory + (i % copies) * rounded(weight), bias, out, stream);
-        }
-      };
+  for (const auto& proposal : heuristics(shape, candidates)) {
+    const auto pass = [&](int products) {
+      for (int i = 0; i < products; ++i) {
+        enqueue(shape, proposal.algo, operands.x(), operands.weight(i), operands.bias(),
+                operands.out(), operands.workspace(), stream);
+      }
+    };
+    try {
+      pass(2);
+      const int products = std::max(10, operands.copies());
       double fastest = 1e30;
-      try {
-        pass(2);
-        for (int repeat = 0; repeat < 3; ++repeat) {
-          const int products = std::max(10, copies);
-          check(cudaEventRecord(begin, stream), "cudaEventRecord");
-          pass(products);
-          check(cudaEventRecord(end, stream), "cudaEventRecord");
-          check(cudaEventSynchronize(end), "cudaEventSynchronize");
-          float milliseconds = 0.0F;
-          check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
-          fastest = std::min(fastest, 1e3 * milliseconds / products);
-        }
-      } catch (const CublasError&) {
-        continue;  // proposed but not runnable here
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        Event begin(device, true), end(device, true);
+        begin.record({device, stream});
+        pass(products);
+        end.record({device, stream});
+        fastest = std::min(fastest, 1e3 * double{end.elapsed_ms_since(begin)} / products);
       }
       if (!best.tuned || fastest < best.microseconds) best = {proposal.algo, fastest, true};
+    } catch (const CublasError&) {
+      continue;  // proposed but not runnable here
     }
-  } catch (...) {
-    cudaEventDestroy(end);
-    cudaEventDestroy(begin);
-    cudaFree(memory);
-    table_[shape] = before;
-    throw;
   }
-  cudaEventDestroy(end);
-  cudaEventDestroy(begin);
-  cudaFree(memory);
-  if (!best.tuned) throw CublasError("no proposed GEMM algorithm ran");
+  if (!best.tuned) throw CublasError("no proposed GEMM algorithm ran; update the CUDA driver");
+  const std::scoped_lock lock(mutex_);
   table_[shape] = best;
   return best;
+}
+
+std::vector<GemmShape> GemmLt::shapes() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<GemmShape> all;
+  for (const auto& [shape, choice] : table_) all.push_back(shape);
+  return all;
 }
 
 std::string GemmLt::table_key() const {
@@ -205,11 +241,14 @@ std::string GemmLt::table_key() const {
 std::string GemmLt::save_table() const {
   std::ostringstream text;
   text << table_key() << '\n';
+  const std::scoped_lock lock(mutex_);
   for (const auto& [s, choice] : table_) {
     if (!choice.tuned) continue;
-    text << s.m << ' ' << s.n << ' ' << s.k << ' ' << to_string(s.dtype) << ' ' << s.tf32 << ' '
-         << static_cast<int>(s.epilogue) << ' ' << choice.microseconds;
-    for (const std::uint64_t word : choice.algorithm.data) text << ' ' << std::hex << word << std::dec;
+    text << s.m << ' ' << s.n << ' ' << s.k << ' ' << s.x_stride << ' ' << s.y_stride << ' '
+         << to_string(s.dtype) << ' ' << s.tf32 << ' ' << static_cast<int>(s.epilogue) << ' '
+         << choice.microseconds;
+    for (const std::uint64_t word : choice.algorithm.data)
+      text << ' ' << std::hex << word << std::dec;
     text << '\n';
   }
   return text.str();
@@ -226,7 +265,8 @@ bool GemmLt::load_table(const std::string& text) {
     GemmChoice choice;
     std::string dtype;
     int epilogue = 0;
-    words >> s.m >> s.n >> s.k >> dtype >> s.tf32 >> epilogue >> choice.microseconds >> std::hex;
+    words >> s.m >> s.n >> s.k >> s.x_stride >> s.y_stride >> dtype >> s.tf32 >> epilogue >>
+        choice.microseconds >> std::hex;
     for (auto& word : choice.algorithm.data) words >> word;
     if (!words || epilogue < 0 || epilogue > 2) throw DataError("damaged GEMM table line: " + line);
     s.dtype = dtype == "f32" ? DType::kF32 : dtype == "f16" ? DType::kF16 : DType::kBF16;
@@ -234,6 +274,7 @@ bool GemmLt::load_table(const std::string& text) {
     choice.tuned = true;
     loaded[s] = choice;
   }
+  const std::scoped_lock lock(mutex_);
   for (const auto& [shape, choice] : loaded) table_[shape] = choice;
   return true;
 }

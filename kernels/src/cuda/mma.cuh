@@ -1,6 +1,6 @@
-// Tensor-core and asynchronous-copy primitives of sm_80 and later: mma.sync, ldmatrix, cp.async. One
-// inline function per instruction; fragments are named as the PTX ISA draws them. Included by .cu
-// files only.
+// Tensor-core and asynchronous-copy primitives of sm_80 and later: mma.sync, ldmatrix, cp.async.
+// One inline function per instruction; fragments are named as the PTX ISA draws them. Included by
+// .cu files only.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -15,7 +15,8 @@ __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// Copies 16 bytes global -> shared, or writes 16 zero bytes where `valid` is false (nothing is read).
+/// Copies 16 bytes global -> shared, or writes 16 zero bytes where `valid` is false (nothing is
+/// read).
 __device__ inline void copy_async_16(void* shared, const void* global, bool valid) {
   const int bytes = valid ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(shared_address(shared)),
@@ -54,25 +55,25 @@ __device__ inline void load_matrix_x2_transposed(std::uint32_t (&r)[2], const vo
 template <typename T>
 struct Mma;
 
-#define DITAR_DEFINE_MMA(TYPE, PTX)                                                               \
-  template <>                                                                                     \
-  struct Mma<TYPE> {                                                                              \
-    /* c (16,8) f32 += a (16,16) * b (16,8) */                                                    \
-    static __device__ inline void k16(float (&c)[4], const std::uint32_t (&a)[4],                 \
-                                      std::uint32_t b0, std::uint32_t b1) {                       \
-      asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." PTX "." PTX                           \
-                   ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"                 \
-                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                               \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));               \
-    }                                                                                             \
-    /* c (16,8) f32 += a (16,8) * b (8,8) */                                                      \
-    static __device__ inline void k8(float (&c)[4], const std::uint32_t (&a)[2],                  \
-                                     std::uint32_t b0) {                                          \
-      asm volatile("mma.sync.aligned.m16n8k8.row.col.f32." PTX "." PTX                            \
-                   ".f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};\n"                          \
-                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                               \
-                   : "r"(a[0]), "r"(a[1]), "r"(b0));                                              \
-    }                                                                                             \
+#define DITAR_DEFINE_MMA(TYPE, PTX)                                                 \
+  template <>                                                                       \
+  struct Mma<TYPE> {                                                                \
+    /* c (16,8) f32 += a (16,16) * b (16,8) */                                      \
+    static __device__ inline void k16(float (&c)[4], const std::uint32_t (&a)[4],   \
+                                      std::uint32_t b0, std::uint32_t b1) {         \
+      asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." PTX "." PTX             \
+                   ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"   \
+                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                 \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1)); \
+    }                                                                               \
+    /* c (16,8) f32 += a (16,8) * b (8,8) */                                        \
+    static __device__ inline void k8(float (&c)[4], const std::uint32_t (&a)[2],    \
+                                     std::uint32_t b0) {                            \
+      asm volatile("mma.sync.aligned.m16n8k8.row.col.f32." PTX "." PTX              \
+                   ".f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};\n"            \
+                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                 \
+                   : "r"(a[0]), "r"(a[1]), "r"(b0));                                \
+    }                                                                               \
   }
 DITAR_DEFINE_MMA(__half, "f16");
 DITAR_DEFINE_MMA(__nv_bfloat16, "bf16");

@@ -63,7 +63,8 @@ __device__ inline void store8(__nv_bfloat16* p, const float (&in)[kVector]) {
 /// Sum over the 32 lanes, the same bits in every lane.
 __device__ inline float warp_sum(float value) {
 #pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffff, value, offset);
+  for (int offset = 16; offset > 0; offset /= 2)
+    value += __shfl_xor_sync(0xffffffff, value, offset);
   return value;
 }
 

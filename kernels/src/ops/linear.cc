@@ -1,6 +1,7 @@
 #include "ditar/kernels/ops/linear.h"
 
 #include "check.h"
+#include "cuda_ops.h"
 #include "linear_backend.h"
 
 namespace ditar {
@@ -29,7 +30,7 @@ void check_epilogue(const LinearEpilogue& epilogue, const TensorView& y) {
 
 }  // namespace
 
-Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream) {
+Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, Float32Math math) {
   check::supported(supports(weight.device(), weight.dtype()), kOp, weight.device(), weight.dtype());
   check::rank(kOp, "weight", weight, 2);
   check::dense(kOp, "weight", weight);
@@ -38,7 +39,8 @@ Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream) 
   if (!bias.empty()) {
     check::dense_like(kOp, "bias", bias, Shape{weight.size(0)}, weight.dtype(), weight.device());
   }
-  packed_ = Packed::make_cpu(weight, bias);
+  packed_ = check::is_cuda(weight) ? Packed::make_cuda(weight, bias, math, stream)
+                                   : Packed::make_cpu(weight, bias);
 }
 
 Linear::~Linear() = default;
@@ -46,7 +48,7 @@ Linear::Linear(Linear&&) noexcept = default;
 Linear& Linear::operator=(Linear&&) noexcept = default;
 
 bool Linear::supports(Device device, DType dtype) noexcept {
-  return check::is_cpu_float(device, dtype);
+  return check::is_cpu_float(device, dtype) || cuda::serves(device, dtype);
 }
 std::int64_t Linear::in_features() const noexcept { return packed_->in; }
 std::int64_t Linear::out_features() const noexcept { return packed_->out; }
