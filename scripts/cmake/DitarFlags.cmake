@@ -27,3 +27,13 @@ endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
+
+# Line tables are enough for backtraces, and full debug information doubles a cold build.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+
+# Code that waits for files, sockets and processes gains nothing from -O2, which makes JSON-heavy
+# sources twice as slow to compile. Arithmetic (kernels, engine, scores, statistics) keeps -O2.
+add_library(ditar_control_flags INTERFACE)
+target_compile_options(
+  ditar_control_flags
+  INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo,Release>>:-O1>)

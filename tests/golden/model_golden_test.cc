@@ -3,6 +3,7 @@
 #include "dit_engine.h"
 #include "ditar/config/error.h"
 #include "ditar/config/sha256.h"
+#include "ditar/kernels/cpu_threads.h"
 #include "golden_data.h"
 
 #include <gtest/gtest.h>
@@ -45,8 +46,9 @@ class ModelGoldenTest : public ::testing::TestWithParam<std::string> {
     const Checkpoint checkpoint = Checkpoint::open(model_path(GetParam()));
     const Parity parity =
         checkpoint.layout() == "diffusers" ? Parity::kDiffusers : Parity::kOfficial;
-    const ModelWeights<T> weights = load_weights<T>(checkpoint, Knobs{});
-    Denoiser<T> denoiser(weights, parity, Knobs{}, 1);
+    set_cpu_threads(1);
+    const ModelWeights weights = load_weights(checkpoint, Knobs{}, dtype_of<T>, StreamView{});
+    Denoiser denoiser(weights, parity, Knobs{}, StreamView{});
     PhaseClock clock;
     const auto x = read_f64(file_->at("forward.x"));
     const auto golden = read_f64(file_->at("forward.out"));
@@ -58,8 +60,10 @@ class ModelGoldenTest : public ::testing::TestWithParam<std::string> {
       const std::vector<T> input(x.begin() + static_cast<std::ptrdiff_t>(n * in),
                                  x.begin() + static_cast<std::ptrdiff_t>((n + 1) * in));
       denoiser.prepare(1, {y[n]}, {t[n]});
-      const T* result = denoiser.run(input.data(), 0, clock);
-      EXPECT_LE(golden::relative_l2(std::span<const T>(result, out),
+      const ModelConfig& c = weights.config;
+      const ConstTensorView result = denoiser.run(
+          {input.data(), Shape{1, c.channels, c.height, c.width}, dtype_of<T>, Device{}}, 0, clock);
+      EXPECT_LE(golden::relative_l2(std::span<const T>(result.as<T>(), out),
                                     std::span<const double>(golden).subspan(n * out, out)),
                 kForward<T>)
           << "timestep " << t[n] << " label " << y[n];
@@ -83,7 +87,7 @@ class ModelGoldenTest : public ::testing::TestWithParam<std::string> {
     EngineOptions options;
     options.precision = sizeof(T) == 8 ? Precision::kF64 : Precision::kF32;
     options.threads = 1;
-    DitEngine<T> engine(Checkpoint::open(model_path(GetParam())), options, Knobs{}, nullptr);
+    DitEngine engine(Checkpoint::open(model_path(GetParam())), options, Knobs{}, nullptr);
     const ModelFacts facts = engine.facts();
     const auto labels = golden::read_i32(*file_, "run.labels");
     const auto start = read_f32(file_->at("run.start"));
@@ -103,8 +107,11 @@ class ModelGoldenTest : public ::testing::TestWithParam<std::string> {
         engine.step(static_cast<std::int64_t>(k));
       }
       const auto golden = read_f64(file_->at(prefix + ".final"));
-      EXPECT_LE(golden::relative_l2(engine.state(), std::span<const double>(golden)),
-                kTrajectory<T>)
+      EXPECT_LE(
+          golden::relative_l2(std::span<const T>(engine.state().as<T>(),
+                                                 static_cast<std::size_t>(engine.state().count())),
+                              std::span<const double>(golden)),
+          kTrajectory<T>)
           << run;
       ++compared;
     }
@@ -132,15 +139,18 @@ INSTANTIATE_TEST_SUITE_P(Cpu, ModelGoldenTest,
 TEST(ParityGoldenTest, ModesAreNotInterchangeable) {
   const SafetensorsFile file(golden::data_path("diffusers.golden.safetensors"));
   const Checkpoint checkpoint = Checkpoint::open(model_path("diffusers"));
-  const ModelWeights<double> weights = load_weights<double>(checkpoint, Knobs{});
-  Denoiser<double> denoiser(weights, Parity::kOfficial, Knobs{}, 1);
+  set_cpu_threads(1);
+  const ModelWeights weights = load_weights(checkpoint, Knobs{}, DType::kF64, StreamView{});
+  Denoiser denoiser(weights, Parity::kOfficial, Knobs{}, StreamView{});
   PhaseClock clock;
   const auto x = read_f64(file.at("forward.x"));
   const auto golden = read_f64(file.at("forward.out"));
   denoiser.prepare(1, golden::read_i32(file, "forward.y"), golden::read_i32(file, "forward.t"));
   const std::size_t out = golden.size() / 3;
-  const double* result = denoiser.run(x.data(), 0, clock);
-  const double error = golden::relative_l2(std::span<const double>(result, out),
+  const ModelConfig& c = weights.config;
+  const ConstTensorView result = denoiser.run(
+      {x.data(), Shape{1, c.channels, c.height, c.width}, DType::kF64, Device{}}, 0, clock);
+  const double error = golden::relative_l2(std::span<const double>(result.as<double>(), out),
                                            std::span<const double>(golden).first(out));
   EXPECT_GT(error, 1e-6);
 }

@@ -173,5 +173,10 @@ TEST(LinearTest, RefusesWrongOperandsByName) {
   expect_refused([&] { linear.run(good, y, epilogue, {}); }, "gate has 1 images of 1 rows");
 }
 
+TEST(LinearTest, RefusesTf32OnTheCpu) {
+  Guarded weight(Shape{2, 3}, DType::kF32);
+  EXPECT_THROW(Linear(weight, {}, {}, true), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace ditar

@@ -125,7 +125,10 @@ TEST(DitEngineTest, RefusesOptionsThatDoNotFit) {
     return fault([&] { load(options); });
   };
   EXPECT_THAT(with([](EngineOptions& o) { o.device = "cuda:0"; }), HasSubstr("cuda:0"));
-  EXPECT_THAT(with([](EngineOptions& o) { o.precision = Precision::kBF16; }), HasSubstr("bf16"));
+  for (const Precision precision : {Precision::kTf32, Precision::kF16, Precision::kBF16}) {
+    EXPECT_THAT(with([&](EngineOptions& o) { o.precision = precision; }),
+                HasSubstr(std::string(to_string(precision)) + " is not available on the cpu"));
+  }
   EXPECT_THAT(with([](EngineOptions& o) { o.plan = "tensor=2"; }), HasSubstr("not known"));
   EXPECT_THAT(with([](EngineOptions& o) { o.plan = "data=2"; }), HasSubstr("for 2 ranks"));
   EXPECT_THAT(with([](EngineOptions& o) { o.memory_cap_bytes = 1000; }),
@@ -149,7 +152,8 @@ class DitKnobTest : public ::testing::Test {
 TEST_F(DitKnobTest, ExactKnobsKeepTheBits) {
   const std::vector<float> plain = single({});
   for (const char* text : {R"({"fuse_gate_norm":false})", R"({"share_patch_embed":false})",
-                           R"({"modulation_table_mib":1})", "{}"}) {
+                           R"({"modulation_table_mib":1})", R"({"modulation_table_mib":0})",
+                           R"({"batch_guidance":false})", "{}"}) {
     EXPECT_EQ(generate(*with(text), {}), plain) << text;
   }
 }
@@ -171,10 +175,16 @@ TEST_F(DitKnobTest, RefusesUnknownKeysAndRanges) {
   EXPECT_THAT(fault([&] { with(R"({"int8_weights":1})"); }), HasSubstr("must be true or false"));
 }
 
-TEST_F(DitKnobTest, ShippedKnobsAreTheDefaults) {
+// Whatever config/engine.json turns on or off, it must leave the result's bits alone.
+TEST_F(DitKnobTest, ShippedKnobsAreExact) {
   EngineOptions options;
   options.knobs_path = std::string(DITAR_SOURCE_DIR) + "/config/engine.json";
-  EXPECT_EQ(load(options)->knobs_json(), load()->knobs_json());
+  const auto engine = load(options);
+  EXPECT_EQ(generate(*engine, {}), single({}));
+  for (const char* off :
+       {"\"step_cache_interval\":1", "\"step_stride\":1", "\"int8_weights\":false"}) {
+    EXPECT_THAT(engine->knobs_json(), HasSubstr(off));
+  }
 }
 
 // A weight too large for the arithmetic must be named by layer and step, not end in a black image.

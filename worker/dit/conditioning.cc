@@ -1,127 +1,131 @@
 #include "conditioning.h"
 
+#include "ditar/kernels/ops/embedding.h"
+
 #include <algorithm>
-#include <cmath>
 
 namespace ditar {
 namespace {
 
-constexpr std::size_t kFeatures = 256;
+constexpr std::int64_t kFeatures = 256;
+
+std::size_t most_workspace(const ModelWeights& w, std::int64_t rows, std::int64_t steps) {
+  std::size_t most = w.final_modulation.workspace_bytes(rows);
+  for (const BlockWeights& b : w.blocks) most = std::max(most, b.modulation.workspace_bytes(rows));
+  for (const EmbedderWeights& e : w.embedders) {
+    most = std::max({most, e.time_in.workspace_bytes(steps), e.time_out.workspace_bytes(steps)});
+  }
+  return most;
+}
 
 }  // namespace
 
-std::vector<double> timestep_features(std::span<const std::int32_t> timesteps, Parity parity) {
-  constexpr std::size_t kHalf = kFeatures / 2;
-  const double divisor = parity == Parity::kDiffusers ? kHalf - 1 : kHalf;
-  std::vector<double> out(timesteps.size() * kFeatures);
-  for (std::size_t s = 0; s < timesteps.size(); ++s) {
-    for (std::size_t i = 0; i < kHalf; ++i) {
-      const double frequency = std::exp(-std::log(10000.0) * static_cast<double>(i) / divisor);
-      const double angle = timesteps[s] * frequency;
-      out[s * kFeatures + i] = std::cos(angle);
-      out[s * kFeatures + kHalf + i] = std::sin(angle);
-    }
-  }
-  return out;
-}
-
-template <typename T>
-void Conditioning<T>::prepare(std::vector<std::int32_t> timesteps,
-                              std::span<const std::int32_t> labels, std::int64_t limit_bytes) {
+void Conditioning::prepare(std::span<const std::int32_t> timesteps,
+                           std::span<const std::int32_t> labels, std::int64_t limit_bytes,
+                           StreamView stream) {
   const ModelConfig& c = weights_->config;
-  timesteps_ = std::move(timesteps);
-  distinct_.assign(labels.begin(), labels.end());
-  std::sort(distinct_.begin(), distinct_.end());
-  distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
-  slot_of_.assign(static_cast<std::size_t>(c.classes + 1), -1);
-  for (std::size_t i = 0; i < distinct_.size(); ++i) {
-    slot_of_[static_cast<std::size_t>(distinct_[i])] = static_cast<std::int64_t>(i);
+  const DType dtype = weights_->dtype;
+  timesteps_ = static_cast<std::int64_t>(timesteps.size());
+  rows_ = static_cast<std::int64_t>(labels.size());
+  const bool alike = std::all_of(labels.begin(), labels.end(),
+                                 [&](std::int32_t label) { return label == labels.front(); });
+  distinct_ = alike ? 1 : rows_;
+  const std::int64_t step_bytes =
+      distinct_ * c.hidden * (6 * c.depth + 2) * static_cast<std::int64_t>(size_of(dtype));
+  part_steps_ = std::clamp<std::int64_t>(limit_bytes / step_bytes, 1, timesteps_);
+  const std::int64_t rows = part_steps_ * distinct_;
+  arena_.clear();
+  features_ = arena_.add({timesteps_, kFeatures}, dtype);
+  time_hidden_ = arena_.add({part_steps_, c.hidden}, dtype);
+  time_ = arena_.add({part_steps_, c.hidden}, dtype);
+  condition_ = arena_.add({rows, c.hidden}, dtype);
+  final_ = arena_.add({rows, 2 * c.hidden}, dtype);
+  workspace_ = arena_.add({static_cast<std::int64_t>(most_workspace(*weights_, rows, part_steps_))},
+                          DType::kU8);
+  labels_.clear();
+  for (std::size_t i = 0; i < weights_->embedders.size(); ++i) {
+    labels_.push_back(arena_.add({distinct_, c.hidden}, dtype));
   }
-  const auto hidden = static_cast<std::size_t>(c.hidden);
-  const std::size_t step_values =
-      distinct_.size() * hidden * (6 * static_cast<std::size_t>(c.depth) + 2);
-  const auto limit = static_cast<std::size_t>(limit_bytes) / (step_values * sizeof(T));
-  part_steps_ = std::clamp<std::size_t>(limit, 1, timesteps_.size());
-  const std::size_t rows = part_steps_ * distinct_.size();
-  const std::vector<double> features = timestep_features(timesteps_, parity_);
-  features_.assign(features.begin(), features.end());
-  time_hidden_.resize(part_steps_ * hidden);
-  time_.resize(part_steps_ * hidden);
-  condition_.resize(rows * hidden);
-  blocks_.resize(static_cast<std::size_t>(c.depth));
-  for (std::vector<T>& block : blocks_) block.resize(rows * 6 * hidden);
-  final_.resize(rows * 2 * hidden);
+  blocks_.clear();
+  for (std::int64_t i = 0; i < c.depth; ++i) {
+    blocks_.push_back(arena_.add({rows, 6 * c.hidden}, dtype));
+  }
+  arena_.allocate();
   first_ = held_ = 0;
-}
-
-// condition_ = SiLU(time embedding + label embedding) for every step of the part and every label.
-template <typename T>
-void Conditioning<T>::condition(const EmbedderWeights<T>& embedder, std::size_t first,
-                                std::size_t steps) {
-  const DenseOps<T>& ops = dense_ops<T>();
-  const auto hidden = static_cast<std::size_t>(weights_->config.hidden);
-  ops.linear(features_.data() + first * kFeatures, static_cast<std::int64_t>(steps),
-             embedder.time_in.packed(), Epilogue::kSilu, time_hidden_.data(), threads_);
-  ops.linear(time_hidden_.data(), static_cast<std::int64_t>(steps), embedder.time_out.packed(),
-             Epilogue::kNone, time_.data(), threads_);
-  T* out = condition_.data();
-  for (std::size_t s = 0; s < steps; ++s) {
-    for (const std::int32_t label : distinct_) {
-      const T* time = time_.data() + s * hidden;
-      const T* name = embedder.labels.data() + static_cast<std::size_t>(label) * hidden;
-      for (std::size_t d = 0; d < hidden; ++d) {
-        const T sum = time[d] + name[d];
-        *out++ = sum / (T(1) + std::exp(-sum));
-      }
-    }
+  const std::vector<double> steps(timesteps.begin(), timesteps.end());
+  timestep_embedding(steps,
+                     parity_ == Parity::kDiffusers ? TimestepFrequencies::kDiffusers
+                                                   : TimestepFrequencies::kOfficial,
+                     arena_.view(features_), stream);
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    embedding_lookup(weights_->embedders[i].labels,
+                     labels.first(static_cast<std::size_t>(distinct_)), arena_.view(labels_[i]),
+                     stream);
   }
 }
 
-template <typename T>
-void Conditioning<T>::ensure(std::size_t k) {
-  if (k >= first_ && k < first_ + held_) return;
+TensorView Conditioning::rows_of(std::size_t slot, std::int64_t rows) {
+  return arena_.view(slot).slice(0, rows);
+}
+
+// condition_ = SiLU(time embedding + label embedding) for every label and step of the part.
+void Conditioning::condition(std::size_t embedder, StreamView stream) {
+  const EmbedderWeights& e = weights_->embedders[embedder];
+  const auto steps = static_cast<std::int64_t>(held_);
+  const auto first = static_cast<std::int64_t>(first_);
+  const std::int64_t hidden = weights_->config.hidden;
+  const TensorView workspace = arena_.view(workspace_);
+  const TensorView time = rows_of(time_, steps);
+  e.time_in.run(arena_.view(features_).slice(first, first + steps), rows_of(time_hidden_, steps),
+                {.activation = Activation::kSilu, .gate = {}, .rows_per_image = 0, .residual = {}},
+                workspace, stream);
+  e.time_out.run(rows_of(time_hidden_, steps), time, {}, workspace, stream);
+  const TensorView all = rows_of(condition_, distinct_ * steps);
+  fill_bytes(all.data(), all.device(), 0, all.size_bytes(), stream);
+  add_rows(time, all.reshape({distinct_, steps, hidden}), stream);
+  for (std::int64_t label = 0; label < distinct_; ++label) {
+    add_rows(arena_.view(labels_[embedder]).slice(label, label + 1),
+             all.slice(label * steps, (label + 1) * steps).reshape({steps, 1, hidden}), stream);
+  }
+  silu(all, all, stream);
+}
+
+bool Conditioning::ensure(std::size_t k, StreamView stream) {
+  if (k >= first_ && k < first_ + held_) return false;
   first_ = k;
-  held_ = std::min(part_steps_, timesteps_.size() - k);
-  const DenseOps<T>& ops = dense_ops<T>();
-  const auto rows = static_cast<std::int64_t>(held_ * distinct_.size());
-  const std::vector<EmbedderWeights<T>>& embedders = weights_->embedders;
+  held_ = std::min(static_cast<std::size_t>(part_steps_), static_cast<std::size_t>(timesteps_) - k);
+  const std::int64_t rows = distinct_ * static_cast<std::int64_t>(held_);
+  const TensorView workspace = arena_.view(workspace_);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (i < embedders.size()) condition(embedders[i], first_, held_);
-    ops.linear(condition_.data(), rows, weights_->blocks[i].modulation.packed(), Epilogue::kNone,
-               blocks_[i].data(), threads_);
+    if (i < labels_.size()) condition(i, stream);
+    const TensorView conditions = rows_of(condition_, rows);
+    weights_->blocks[i].modulation.run(conditions, rows_of(blocks_[i], rows), {}, workspace,
+                                       stream);
     if (i == 0) {  // the final layer takes block 0's condition
-      ops.linear(condition_.data(), rows, weights_->final_modulation.packed(), Epilogue::kNone,
-                 final_.data(), threads_);
+      weights_->final_modulation.run(conditions, rows_of(final_, rows), {}, workspace, stream);
     }
   }
+  return true;
 }
 
-template <typename T>
-std::size_t Conditioning<T>::row(std::size_t k, std::int32_t label) const {
-  return (k - first_) * distinct_.size() +
-         static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(label)]);
+ConstTensorView Conditioning::part(std::size_t slot, std::size_t k, std::int64_t which) {
+  const TensorView table = arena_.view(slot);
+  const std::int64_t width = table.size(1);
+  const std::int64_t hidden = weights_->config.hidden;
+  const auto steps = static_cast<std::int64_t>(held_);
+  const std::int64_t at = static_cast<std::int64_t>(k - first_) * width + which * hidden;
+  const Strides strides{distinct_ == 1 ? 0 : steps * width, 1};
+  return ConstTensorView(static_cast<const char*>(table.data()) +
+                             at * static_cast<std::int64_t>(size_of(table.dtype())),
+                         Shape{rows_, hidden}, strides, table.dtype(), table.device());
 }
 
-template <typename T>
-const T* Conditioning<T>::block(std::size_t block, std::size_t k, std::int32_t label) const {
-  return blocks_[block].data() +
-         row(k, label) * 6 * static_cast<std::size_t>(weights_->config.hidden);
+ConstTensorView Conditioning::block(std::size_t block, std::size_t k, int which) {
+  return part(blocks_[block], k, which);
 }
 
-template <typename T>
-const T* Conditioning<T>::final_layer(std::size_t k, std::int32_t label) const {
-  return final_.data() + row(k, label) * 2 * static_cast<std::size_t>(weights_->config.hidden);
+ConstTensorView Conditioning::final_layer(std::size_t k, int which) {
+  return part(final_, k, which);
 }
-
-template <typename T>
-std::int64_t Conditioning<T>::size_bytes() const noexcept {
-  std::size_t values =
-      features_.size() + time_hidden_.size() + time_.size() + condition_.size() + final_.size();
-  for (const std::vector<T>& block : blocks_) values += block.size();
-  return static_cast<std::int64_t>(values * sizeof(T));
-}
-
-template class Conditioning<float>;
-template class Conditioning<double>;
 
 }  // namespace ditar

@@ -1,8 +1,9 @@
 // The modulations (adaLN) of many steps at once. They depend on timestep and label only, so all
-// steps and distinct labels of a request are rows of one GEMM per block; a step then only points
-// into the table. One thread at a time.
+// steps and labels of a request are rows of one GEMM per block; a step then only looks into the
+// table. One thread at a time.
 #pragma once
 
+#include "arena.h"
 #include "ditar/worker/engine.h"
 #include "model_weights.h"
 
@@ -11,46 +12,49 @@
 
 namespace ditar {
 
-/// (values.size(), 256): [cos(t f) | sin(t f)], f_i = 10000^(-i / d), d = 128 (official) or 127
-/// (diffusers); computed in FP64.
-std::vector<double> timestep_features(std::span<const std::int32_t> timesteps, Parity parity);
-
-template <typename T>
 class Conditioning {
  public:
-  Conditioning(const ModelWeights<T>& weights, Parity parity, int threads)
-      : weights_(&weights), parity_(parity), threads_(threads) {}
+  Conditioning(const ModelWeights& weights, Parity parity)
+      : weights_(&weights), parity_(parity), arena_(weights.device) {}
 
-  /// Plans for these timesteps and labels (distinct or not; the null class is `classes`) and
-  /// allocates a table of at most `limit_bytes` (at least one step). Computes nothing.
-  void prepare(std::vector<std::int32_t> timesteps, std::span<const std::int32_t> labels,
-               std::int64_t limit_bytes);
-  /// Makes the table hold step k; computes the part that begins there if it does not. No
+  /// Plans for these timesteps and one row for each of `labels` (the null class is `classes`),
+  /// allocates a table of at most `limit_bytes` (at least one step) and enqueues what the timesteps
+  /// and labels alone give.
+  void prepare(std::span<const std::int32_t> timesteps, std::span<const std::int32_t> labels,
+               std::int64_t limit_bytes, StreamView stream);
+  /// Makes the table hold step k; enqueues the part that begins there if it does not. No
   /// allocation.
-  void ensure(std::size_t k);
-  /// The 6 D values (shift, scale, gate, shift, scale, gate) of a block for a label at a held step.
-  const T* block(std::size_t block, std::size_t k, std::int32_t label) const;
-  /// The 2 D values (shift, scale) of the final layer.
-  const T* final_layer(std::size_t k, std::int32_t label) const;
-  std::int64_t size_bytes() const noexcept;
+  /// @return whether anything was enqueued.
+  bool ensure(std::size_t k, StreamView stream);
+  /// Part `which` of 6 (shift, scale, gate, shift, scale, gate) of a block at a held step, (rows,
+  /// D).
+  ConstTensorView block(std::size_t block, std::size_t k, int which);
+  /// Part `which` of 2 (shift, scale) of the final layer, (rows, D).
+  ConstTensorView final_layer(std::size_t k, int which);
+  std::int64_t size_bytes() const noexcept { return arena_.planned_bytes(); }
 
  private:
-  std::size_t row(std::size_t k, std::int32_t label) const;
-  void condition(const EmbedderWeights<T>& embedder, std::size_t first, std::size_t steps);
+  void condition(std::size_t embedder, StreamView stream);
+  TensorView rows_of(std::size_t slot, std::int64_t rows);
+  ConstTensorView part(std::size_t slot, std::size_t k, std::int64_t which);
 
-  const ModelWeights<T>* weights_;
+  const ModelWeights* weights_;
   Parity parity_;
-  int threads_;
-  std::vector<std::int32_t> timesteps_;
-  std::vector<std::int32_t> distinct_;  ///< sorted
-  std::vector<std::int64_t> slot_of_;   ///< label -> position in distinct_, -1 if absent
-  std::size_t part_steps_ = 0;          ///< steps that the table holds
-  std::size_t first_ = 0, held_ = 0;    ///< steps [first_, first_ + held_) are in the table
-  std::vector<T> features_;             ///< (timesteps, 256)
-  std::vector<T> time_hidden_, time_;   ///< (part, D)
-  std::vector<T> condition_;            ///< (part * labels, D), after SiLU
-  std::vector<std::vector<T>> blocks_;  ///< each (part * labels, 6 D)
-  std::vector<T> final_;                ///< (part * labels, 2 D)
+  Arena arena_;
+  std::int64_t timesteps_ = 0;
+  std::int64_t rows_ = 0;             ///< images of the denoiser
+  std::int64_t distinct_ = 0;         ///< rows of the table per step: 1 if all labels are one
+  std::int64_t part_steps_ = 0;       ///< steps that the table has room for
+  std::size_t first_ = 0, held_ = 0;  ///< steps [first_, first_ + held_) are in the table
+  /// Slots of the arena. Rows of the table are label-major: row = label * held_ + (k - first_).
+  std::size_t features_ = 0;         ///< (timesteps, 256)
+  std::size_t time_hidden_ = 0;      ///< (part, D)
+  std::size_t time_ = 0;             ///< (part, D)
+  std::size_t condition_ = 0;        ///< (distinct * part, D), after SiLU
+  std::size_t workspace_ = 0;        ///< of the linears
+  std::size_t final_ = 0;            ///< (distinct * part, 2 D)
+  std::vector<std::size_t> labels_;  ///< per embedder (distinct, D)
+  std::vector<std::size_t> blocks_;  ///< each (distinct * part, 6 D)
 };
 
 }  // namespace ditar

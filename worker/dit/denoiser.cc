@@ -1,11 +1,13 @@
 #include "denoiser.h"
 
 #include "ditar/config/error.h"
-#include "image_ops.h"
+#include "ditar/kernels/ops/attention.h"
+#include "ditar/kernels/ops/embedding.h"
+#include "ditar/kernels/ops/norm.h"
+#include "ditar/kernels/ops/patch.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace ditar {
 namespace {
@@ -14,180 +16,185 @@ constexpr double kNormEps = 1e-6;
 
 }  // namespace
 
-template <typename T>
-Denoiser<T>::Denoiser(const ModelWeights<T>& weights, Parity parity, const Knobs& knobs,
-                      int threads)
+Denoiser::Denoiser(const ModelWeights& weights, Parity parity, const Knobs& knobs,
+                   StreamView stream)
     : weights_(&weights),
       config_(weights.config),
-      second_eps_(
-          static_cast<T>(parity == Parity::kDiffusers ? weights.config.second_norm_eps : kNormEps)),
+      second_eps_(parity == Parity::kDiffusers ? weights.config.second_norm_eps : kNormEps),
       knobs_(knobs),
-      threads_(threads),
-      ops_(&dense_ops<T>()),
-      conditioning_(weights, parity, threads) {}
+      stream_(stream),
+      conditioning_(weights, parity),
+      arena_(weights.device) {}
 
-template <typename T>
-void Denoiser<T>::prepare(std::int64_t images, std::vector<std::int32_t> labels,
-                          std::vector<std::int32_t> timesteps) {
-  images_ = images;
-  labels_ = std::move(labels);
-  timesteps_ = timesteps;
-  conditioning_.prepare(std::move(timesteps), labels_, knobs_.modulation_table_mib << 20);
-  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
-  const std::int64_t tokens = rows() * config_.tokens();
-  patches_.resize(size(images * config_.tokens() * config_.patch_values()));
-  x_.resize(size(tokens * config_.hidden));
-  h_.resize(x_.size());
-  y_.resize(x_.size());
-  wide_.resize(size(tokens * std::max(3 * config_.hidden, config_.mlp_hidden)));
-  scratch_.resize(
-      size(std::max(threads_, 1) * attention_scratch<T>(config_.tokens(), config_.head_dim())));
-  tokens_out_.resize(size(tokens * config_.out_values()));
-  output_.resize(tokens_out_.size());
-  pointers_.resize(size((config_.depth + 1) * 6 * rows()));
-}
-
-template <typename T>
-void Denoiser<T>::point_at(std::size_t k) {
-  conditioning_.ensure(k);
-  const T** out = pointers_.data();
-  const std::size_t depth = weights_->blocks.size();
-  for (std::size_t i = 0; i <= depth; ++i) {
-    for (std::int64_t which = 0; which < (i < depth ? 6 : 2); ++which) {
-      for (const std::int32_t label : labels_) {
-        const T* values =
-            i < depth ? conditioning_.block(i, k, label) : conditioning_.final_layer(k, label);
-        *out++ = values + which * config_.hidden;
-      }
+std::size_t Denoiser::most_workspace() const {
+  const std::int64_t count = rows() * config_.tokens();
+  std::size_t most = attention_workspace_bytes(weights_->device, weights_->dtype, config_.tokens(),
+                                               config_.tokens(), config_.head_dim());
+  for (const BlockWeights& b : weights_->blocks) {
+    for (const Linear* layer : {&b.qkv, &b.proj, &b.fc1, &b.fc2}) {
+      most = std::max(most, layer->workspace_bytes(count));
     }
   }
+  return std::max({most, weights_->patch.workspace_bytes(count),
+                   weights_->final_linear.workspace_bytes(count)});
 }
 
-template <typename T>
-const T* const* Denoiser<T>::part(std::size_t block, Part which) const {
-  return pointers_.data() + (block * 6 + static_cast<std::size_t>(which)) * labels_.size();
+void Denoiser::prepare(std::int64_t images, std::vector<std::int32_t> labels,
+                       std::vector<std::int32_t> timesteps) {
+  images_ = images;
+  labels_ = std::move(labels);
+  timesteps_ = std::move(timesteps);
+  conditioning_.prepare(timesteps_, labels_, knobs_.modulation_table_mib << 20, stream_);
+  const ModelConfig& c = config_;
+  const DType dtype = weights_->dtype;
+  const std::int64_t tokens = rows() * c.tokens();
+  arena_.clear();
+  const std::size_t patches = arena_.add({images * c.tokens(), c.patch_values()}, dtype);
+  const std::size_t x = arena_.add({rows(), c.tokens(), c.hidden}, dtype);
+  const std::size_t h = arena_.add({rows(), c.tokens(), c.hidden}, dtype);
+  const std::size_t y = arena_.add({rows(), c.tokens(), c.hidden}, dtype);
+  const std::size_t wide = arena_.add({tokens * std::max(3 * c.hidden, c.mlp_hidden)}, dtype);
+  const std::size_t tokens_out = arena_.add({tokens, c.out_values()}, dtype);
+  const std::size_t output = arena_.add({rows(), c.out_channels(), c.height, c.width}, dtype);
+  const std::size_t workspace =
+      arena_.add({static_cast<std::int64_t>(most_workspace())}, DType::kU8);
+  arena_.allocate();
+  const TensorView both = arena_.view(wide);
+  all_ = {.patches = arena_.view(patches),
+          .x = arena_.view(x),
+          .h = arena_.view(h),
+          .y = arena_.view(y),
+          .qkv = both.slice(0, tokens * 3 * c.hidden)
+                     .reshape({rows(), c.tokens(), 3, c.heads, c.head_dim()}),
+          .mlp = both.slice(0, tokens * c.mlp_hidden).reshape({tokens, c.mlp_hidden}),
+          .tokens_out = arena_.view(tokens_out),
+          .output = arena_.view(output),
+          .workspace = arena_.view(workspace)};
 }
 
-template <typename T>
-NormArgs<T> Denoiser<T>::norm_args(std::size_t block, bool second) const {
-  return {rows(),
-          config_.tokens(),
-          config_.hidden,
-          second ? second_eps_ : static_cast<T>(kNormEps),
-          part(block, second ? kShift2 : kShift1),
-          part(block, second ? kScale2 : kScale1)};
+Denoiser::Activations Denoiser::rows_of(const Activations& all, std::int64_t begin,
+                                        std::int64_t end) const {
+  const std::int64_t tokens = config_.tokens();
+  return {.patches = all.patches,
+          .x = all.x.slice(begin, end),
+          .h = all.h.slice(begin, end),
+          .y = all.y.slice(begin, end),
+          .qkv = all.qkv.slice(begin, end),
+          .mlp = all.mlp.slice(begin * tokens, end * tokens),
+          .tokens_out = all.tokens_out.slice(begin * tokens, end * tokens),
+          .output = all.output.slice(begin, end),
+          .workspace = all.workspace};
 }
 
-template <typename T>
-void Denoiser<T>::look(const T* values, std::int64_t count, const std::string& layer) const {
+TensorView Denoiser::flat(const TensorView& tokens) const {
+  return tokens.reshape({tokens.size(0) * tokens.size(1), config_.hidden});
+}
+
+// The part of a block, or of the final layer, which stands behind the last one.
+ConstTensorView Denoiser::part(std::size_t block, Part which) {
+  const ConstTensorView all = block < weights_->blocks.size()
+                                  ? conditioning_.block(block, step_, which)
+                                  : conditioning_.final_layer(step_, which);
+  return all.slice(first_row_, first_row_ + a_.x.size(0));
+}
+
+void Denoiser::look(ConstTensorView values, const std::string& layer) const {
   if (!check_) return;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (std::isfinite(values[i])) continue;
-    throw Error("step " + std::to_string(step_) + " (timestep " +
-                std::to_string(timesteps_[step_]) + "): the output of " + layer +
-                " is not finite; run in a wider precision or look for damaged weights");
-  }
+  Tensor wide(values.shape(), DType::kF64, values.device());
+  Tensor host(values.shape(), DType::kF64, Device{});
+  convert(values, wide, stream_);
+  copy(wide, host, stream_);
+  stream_.synchronize();
+  const double* begin = host.as<double>();
+  if (std::all_of(begin, begin + values.count(), [](double v) { return std::isfinite(v); })) return;
+  throw Error("step " + std::to_string(step_) + " (timestep " + std::to_string(timesteps_[step_]) +
+              "): the output of " + layer +
+              " is not finite; run in a wider precision or look for damaged weights");
 }
 
-template <typename T>
-void Denoiser<T>::linear(const T* x, const DenseLinear<T>& layer, Epilogue epilogue, T* y,
-                         PhaseClock& clock) {
-  const PackedWeights<T> packed = layer.packed();
-  const std::int64_t count = rows() * config_.tokens();
-  ops_->linear(x, count, packed, epilogue, y, threads_);
-  clock.mark(Phase::kLinear, 2.0 * static_cast<double>(count * packed.in * packed.out));
+void Denoiser::linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
+                      PhaseClock& clock) {
+  layer.run(x, y, {.activation = activation, .gate = {}, .rows_per_image = 0, .residual = {}},
+            a_.workspace, stream_);
+  clock.mark(Phase::kLinear,
+             2.0 * static_cast<double>(x.size(0) * layer.in_features() * layer.out_features()));
 }
 
 // Patches of the images, embedded once where the branches share them, plus positions.
-template <typename T>
-void Denoiser<T>::embed(const T* x, PhaseClock& clock) {
-  patchify(x, images_, config_, patches_.data());
-  const std::int64_t each = config_.tokens() * config_.hidden;
+void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
+  patchify(x, config_.patch, all_.patches, stream_);
   const std::int64_t branches = rows() / images_;
   const std::int64_t embedded = knobs_.share_patch_embed ? 1 : branches;
+  const auto of_branch = [&](std::int64_t branch) {
+    return all_.x.slice(branch * images_, (branch + 1) * images_);
+  };
   for (std::int64_t branch = 0; branch < embedded; ++branch) {
-    T* out = x_.data() + branch * images_ * each;
-    ops_->linear(patches_.data(), images_ * config_.tokens(), weights_->patch.packed(),
-                 Epilogue::kNone, out, threads_);
-    for (std::int64_t n = 0; n < images_; ++n) {
-      for (std::int64_t i = 0; i < each; ++i)
-        out[n * each + i] += weights_->positions[static_cast<std::size_t>(i)];
-    }
+    const TensorView out = of_branch(branch);
+    weights_->patch.run(all_.patches, flat(out), {}, all_.workspace, stream_);
+    add_rows(weights_->positions, out, stream_);
   }
   for (std::int64_t branch = embedded; branch < branches; ++branch) {
-    std::copy_n(x_.data(), images_ * each, x_.data() + branch * images_ * each);
+    copy(of_branch(0), of_branch(branch), stream_);
   }
   clock.mark(Phase::kPatch);
-  look(x_.data(), rows() * each, "x_embedder");
+  look(all_.x, "x_embedder");
 }
 
-template <typename T>
-void Denoiser<T>::gate_norm(const T* const* gate, const NormArgs<T>& norm, PhaseClock& clock) {
+void Denoiser::gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTensorView scale,
+                         double eps, PhaseClock& clock) {
   if (knobs_.fuse_gate_norm) {
-    ops_->gate_norm_modulate(x_.data(), y_.data(), gate, norm, h_.data(), threads_);
+    gate_residual_layer_norm_modulate(a_.y, gate, shift, scale, eps, a_.x, a_.h, stream_);
   } else {
-    ops_->gate_residual(x_.data(), y_.data(), gate, norm.images, norm.tokens, norm.hidden,
-                        threads_);
-    ops_->norm_modulate(x_.data(), norm, h_.data(), threads_);
+    gate_residual(a_.y, gate, a_.x, stream_);
+    layer_norm_modulate(a_.x, shift, scale, eps, a_.h, stream_);
   }
   clock.mark(Phase::kNorm);
 }
 
-// h_ holds the block's modulated input; afterwards the next block's (or the final layer's).
-template <typename T>
-void Denoiser<T>::block(std::size_t i, PhaseClock& clock) {
-  const BlockWeights<T>& w = weights_->blocks[i];
-  const std::int64_t count = rows() * config_.tokens();
+// h holds the block's modulated input; afterwards the next block's (or the final layer's).
+void Denoiser::block(std::size_t i, PhaseClock& clock) {
+  const BlockWeights& w = weights_->blocks[i];
+  const std::int64_t count = a_.x.size(0) * config_.tokens();
   const auto name = [&](const char* layer) {
     return check_ ? "blocks." + std::to_string(i) + "." + layer : std::string();
   };
-  linear(h_.data(), w.qkv, Epilogue::kNone, wide_.data(), clock);
-  look(wide_.data(), count * 3 * config_.hidden, name("attn.qkv"));
-  ops_->attention(wide_.data(), {rows(), config_.tokens(), config_.heads, config_.head_dim()},
-                  h_.data(), scratch_.data(), threads_);
+  linear(flat(a_.h), w.qkv, Activation::kNone, a_.qkv.reshape({count, 3 * config_.hidden}), clock);
+  look(a_.qkv, name("attn.qkv"));
+  attention_packed(a_.qkv, a_.h, a_.workspace, stream_);
   clock.mark(Phase::kAttention,
              4.0 * static_cast<double>(count * config_.tokens() * config_.hidden));
-  look(h_.data(), count * config_.hidden, name("attn"));
-  linear(h_.data(), w.proj, Epilogue::kNone, y_.data(), clock);
-  look(y_.data(), count * config_.hidden, name("attn.proj"));
-  gate_norm(part(i, kGate1), norm_args(i, true), clock);
-  look(h_.data(), count * config_.hidden, name("norm2"));
-  linear(h_.data(), w.fc1, Epilogue::kGeluTanh, wide_.data(), clock);
-  look(wide_.data(), count * config_.mlp_hidden, name("mlp.fc1"));
-  linear(wide_.data(), w.fc2, Epilogue::kNone, y_.data(), clock);
-  look(y_.data(), count * config_.hidden, name("mlp.fc2"));
-  gate_norm(part(i, kGate2), norm_args(i + 1, false), clock);
-  look(h_.data(), count * config_.hidden, name("output"));
+  look(a_.h, name("attn"));
+  linear(flat(a_.h), w.proj, Activation::kNone, flat(a_.y), clock);
+  look(a_.y, name("attn.proj"));
+  gate_norm(part(i, kGate1), part(i, kShift2), part(i, kScale2), second_eps_, clock);
+  look(a_.h, name("norm2"));
+  linear(flat(a_.h), w.fc1, Activation::kGeluTanh, a_.mlp, clock);
+  look(a_.mlp, name("mlp.fc1"));
+  linear(a_.mlp, w.fc2, Activation::kNone, flat(a_.y), clock);
+  look(a_.y, name("mlp.fc2"));
+  gate_norm(part(i, kGate2), part(i + 1, kShift1), part(i + 1, kScale1), kNormEps, clock);
+  look(a_.h, name("output"));
 }
 
-template <typename T>
-const T* Denoiser<T>::run(const T* x, std::size_t k, PhaseClock& clock, bool check) {
-  clock.start();
+ConstTensorView Denoiser::run(ConstTensorView x, std::size_t k, PhaseClock& clock, bool check) {
+  clock.start_part();
   step_ = k;
   check_ = check;
-  look(x, images_ * config_.channels * config_.height * config_.width, "the step before (latents)");
-  point_at(k);
-  clock.mark(Phase::kPrepare);
+  look(x, "the step before (latents)");
+  if (conditioning_.ensure(k, stream_)) clock.mark(Phase::kPrepare);
   embed(x, clock);
-  ops_->norm_modulate(x_.data(), norm_args(0, false), h_.data(), threads_);
-  clock.mark(Phase::kNorm);
-  for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
-  linear(h_.data(), weights_->final_linear, Epilogue::kNone, tokens_out_.data(), clock);
-  unpatchify(tokens_out_.data(), rows(), config_, output_.data());
+  const std::int64_t each = knobs_.batch_guidance ? rows() : images_;
+  for (first_row_ = 0; first_row_ < rows(); first_row_ += each) {
+    a_ = rows_of(all_, first_row_, first_row_ + each);
+    layer_norm_modulate(a_.x, part(0, kShift1), part(0, kScale1), kNormEps, a_.h, stream_);
+    clock.mark(Phase::kNorm);
+    for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
+    linear(flat(a_.h), weights_->final_linear, Activation::kNone, a_.tokens_out, clock);
+  }
+  unpatchify(all_.tokens_out, config_.patch, all_.output, stream_);
   clock.mark(Phase::kPatch);
-  look(output_.data(), static_cast<std::int64_t>(output_.size()), "final_layer");
-  return output_.data();
+  look(all_.output, "final_layer");
+  return all_.output;
 }
-
-template <typename T>
-std::int64_t Denoiser<T>::workspace_bytes() const noexcept {
-  const std::size_t values = patches_.size() + x_.size() + h_.size() + y_.size() + wide_.size() +
-                             scratch_.size() + tokens_out_.size() + output_.size();
-  return static_cast<std::int64_t>(values * sizeof(T) + pointers_.size() * sizeof(const T*)) +
-         conditioning_.size_bytes();
-}
-
-template class Denoiser<float>;
-template class Denoiser<double>;
 
 }  // namespace ditar

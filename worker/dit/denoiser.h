@@ -1,5 +1,7 @@
-// The forward pass of DiT (Peebles & Xie 2023, section 3; layout of the published code) over a
-// planned workspace. One thread at a time; the weights may be shared.
+// The forward pass of DiT (Peebles & Xie 2023, section 3; layout of the published code) as a list
+// of ops over a planned arena, on any device and dtype that the ops serve. One thread at a time;
+// the weights may be shared. CPU ops use cpu_threads() of the calling thread, which must be the
+// same at prepare() and run().
 #pragma once
 
 #include "conditioning.h"
@@ -10,48 +12,64 @@
 
 namespace ditar {
 
-template <typename T>
 class Denoiser {
  public:
-  Denoiser(const ModelWeights<T>& weights, Parity parity, const Knobs& knobs, int threads);
+  Denoiser(const ModelWeights& weights, Parity parity, const Knobs& knobs, StreamView stream);
 
   /// Plans for `images` latents, with one output row for each of `labels` (labels.size() is images,
   /// or 2 * images: then row images + i is another condition of image i).
   void prepare(std::int64_t images, std::vector<std::int32_t> labels,
                std::vector<std::int32_t> timesteps);
-  /// x (images, C, H, W) at step k -> output (rows, out_channels, H, W), which stays valid until
-  /// the next call. No allocation. With `check`, every layer's result is looked at: @throws Error
-  /// naming the layer and the step that first is not finite.
-  const T* run(const T* x, std::size_t k, PhaseClock& clock, bool check = false);
+  /// Enqueues x (images, C, H, W) at step k -> output (rows, out_channels, H, W), which stays valid
+  /// until the next call. No allocation, no wait. With `check`, every layer's result is waited for
+  /// and looked at: @throws Error naming the layer and the step that first is not finite.
+  ConstTensorView run(ConstTensorView x, std::size_t k, PhaseClock& clock, bool check = false);
 
   std::int64_t rows() const noexcept { return static_cast<std::int64_t>(labels_.size()); }
-  std::int64_t workspace_bytes() const noexcept;
+  std::int64_t workspace_bytes() const noexcept {
+    return arena_.planned_bytes() + conditioning_.size_bytes();
+  }
 
  private:
   enum Part { kShift1, kScale1, kGate1, kShift2, kScale2, kGate2 };
-  void point_at(std::size_t k);
-  void embed(const T* x, PhaseClock& clock);
+  /// Views of the arena.
+  struct Activations {
+    TensorView patches;     ///< (images * T, C p p)
+    TensorView x, h, y;     ///< (rows, T, D)
+    TensorView qkv;         ///< (rows, T, 3, H, D / H)
+    TensorView mlp;         ///< (rows * T, mlp_hidden), the memory of qkv
+    TensorView tokens_out;  ///< (rows * T, p p out_channels)
+    TensorView output;      ///< (rows, out_channels, height, width)
+    TensorView workspace;   ///< of linears and attention
+  };
+  /// Rows [begin, end) of what holds all rows.
+  Activations rows_of(const Activations& all, std::int64_t begin, std::int64_t end) const;
+  std::size_t most_workspace() const;
+  void embed(ConstTensorView x, PhaseClock& clock);
   void block(std::size_t i, PhaseClock& clock);
-  void gate_norm(const T* const* gate, const NormArgs<T>& norm, PhaseClock& clock);
-  void linear(const T* x, const DenseLinear<T>& layer, Epilogue epilogue, T* y, PhaseClock& clock);
-  NormArgs<T> norm_args(std::size_t block, bool second) const;
-  const T* const* part(std::size_t block, Part which) const;
-  void look(const T* values, std::int64_t count, const std::string& layer) const;
+  void gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTensorView scale, double eps,
+                 PhaseClock& clock);
+  void linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
+              PhaseClock& clock);
+  ConstTensorView part(std::size_t block, Part which);
+  TensorView flat(const TensorView& tokens) const;
+  void look(ConstTensorView values, const std::string& layer) const;
 
-  const ModelWeights<T>* weights_;
+  const ModelWeights* weights_;
   const ModelConfig config_;
-  const T second_eps_;
+  const double second_eps_;
   const Knobs knobs_;
-  const int threads_;
-  const DenseOps<T>* ops_;
-  Conditioning<T> conditioning_;
+  const StreamView stream_;
+  Conditioning conditioning_;
+  Arena arena_;
+  Activations all_;
+  Activations a_;               ///< of the rows that the blocks are running on
+  std::int64_t first_row_ = 0;  ///< of a_
   std::int64_t images_ = 0;
   std::vector<std::int32_t> labels_;
   std::vector<std::int32_t> timesteps_;
   std::size_t step_ = 0;
   bool check_ = false;
-  std::vector<const T*> pointers_;  ///< (depth + 1, 6, rows) into the conditioning's table
-  std::vector<T> patches_, x_, h_, y_, wide_, scratch_, tokens_out_, output_;
 };
 
 }  // namespace ditar

@@ -1,14 +1,13 @@
 #include "dit_engine.h"
 
 #include "ditar/config/error.h"
-#include "ditar/config/philox.h"
+#include "ditar/kernels/cpu_threads.h"
+#include "ditar/kernels/ops/sampler.h"
 #include "ditar/parallel/communicator.h"
-#include "image_ops.h"
-
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 namespace ditar {
 namespace {
@@ -18,36 +17,59 @@ Parity resolve(Parity asked, const std::string& layout) {
   return layout == "diffusers" ? Parity::kDiffusers : Parity::kOfficial;
 }
 
+DType dtype_for(Precision precision, Device device) {
+  const bool wide = precision == Precision::kF64 || precision == Precision::kF32;
+  if (device.type == DeviceType::kCpu && !wide) {
+    throw InvalidArgument("precision " + std::string(to_string(precision)) +
+                          " is not available on the cpu; give fp32 or fp64");
+  }
+  switch (precision) {
+    case Precision::kF64:
+      return DType::kF64;
+    case Precision::kF16:
+      return DType::kF16;
+    case Precision::kBF16:
+      return DType::kBF16;
+    default:
+      return DType::kF32;
+  }
+}
+
+int thread_count(int asked) {
+  const int found = static_cast<int>(std::thread::hardware_concurrency());  // of the cpuset
+  return asked > 0 ? asked : std::max(found, 1);
+}
+
 }  // namespace
 
-template <typename T>
-DitEngine<T>::DitEngine(const Checkpoint& checkpoint, const EngineOptions& options,
-                        const Knobs& knobs, Communicator* communicator)
+DitEngine::DitEngine(const Checkpoint& checkpoint, const EngineOptions& options, const Knobs& knobs,
+                     Communicator* communicator)
     : options_(options),
       knobs_(knobs),
       layout_(checkpoint.layout()),
+      device_(parse_device(options.device)),
+      dtype_(dtype_for(options.precision, device_)),
       parity_(resolve(options.parity, checkpoint.layout())),
+      threads_(thread_count(options.threads)),
       communicator_(communicator),
-      weights_(load_weights<T>(checkpoint, knobs)),
-      threads_(options.threads > 0 ? options.threads : omp_get_num_procs()),
+      stream_(device_),
+      clock_(on_host()),
+      weights_(
+          load_weights(checkpoint, knobs, dtype_, stream_, options.precision == Precision::kTf32)),
       split_(parse_split(options.plan, communicator == nullptr ? 1 : communicator->size())),
-      denoiser_(weights_, parity_, knobs, threads_) {
+      denoiser_(weights_, parity_, knobs, stream_),
+      arena_(device_) {
   if (split_.cfg == 2) branch_group_ = communicator_->split(rank() / 2, rank());
   clock_.mark(Phase::kLoad);
   peak_bytes_ = weights_.size_bytes();
   check_memory();
 }
 
-template <typename T>
-DitEngine<T>::~DitEngine() = default;
+DitEngine::~DitEngine() = default;
 
-template <typename T>
-int DitEngine<T>::rank() const {
-  return communicator_ == nullptr ? 0 : communicator_->rank();
-}
+int DitEngine::rank() const { return communicator_ == nullptr ? 0 : communicator_->rank(); }
 
-template <typename T>
-ModelFacts DitEngine<T>::facts() const {
+ModelFacts DitEngine::facts() const {
   const ModelConfig& c = weights_.config;
   ModelFacts facts;
   facts.layout = layout_;
@@ -65,9 +87,8 @@ ModelFacts DitEngine<T>::facts() const {
   return facts;
 }
 
-template <typename T>
-void DitEngine<T>::check_request(const RequestShape& shape,
-                                 std::span<const std::int32_t> labels) const {
+void DitEngine::check_request(const RequestShape& shape,
+                              std::span<const std::int32_t> labels) const {
   const ModelConfig& c = weights_.config;
   require(shape.images >= 1, "a request needs at least one image");
   if (shape.channels != c.channels || shape.height != c.height || shape.width != c.width) {
@@ -88,8 +109,7 @@ void DitEngine<T>::check_request(const RequestShape& shape,
   }
 }
 
-template <typename T>
-void DitEngine<T>::check_memory() const {
+void DitEngine::check_memory() const {
   const std::int64_t cap = options_.memory_cap_bytes;
   if (cap > 0 && planned_bytes() > cap) {
     throw OutOfMemory("the plan \"" + plan() + "\" needs " + std::to_string(planned_bytes()) +
@@ -98,9 +118,9 @@ void DitEngine<T>::check_memory() const {
   }
 }
 
-template <typename T>
-void DitEngine<T>::prepare(const RequestShape& shape, const RequestSchedule& schedule,
-                           std::span<const std::int32_t> labels) {
+void DitEngine::prepare(const RequestShape& shape, const RequestSchedule& schedule,
+                        std::span<const std::int32_t> labels) {
+  set_cpu_threads(threads_);
   clock_.start();
   check_request(shape, labels);
   const bool guided = schedule.guidance != 1.0;
@@ -123,167 +143,234 @@ void DitEngine<T>::prepare(const RequestShape& shape, const RequestSchedule& sch
   if (shard_.unconditional)
     rows.insert(rows.end(), static_cast<std::size_t>(shard_.images), null_class);
   denoiser_.prepare(shard_.images, std::move(rows), visited.timesteps);
-  const auto own = static_cast<std::size_t>(shard_.images * each());
-  x_.assign(own, T(0));
-  start_.assign(own, T(0));
-  eps_.resize(own);
-  history_.assign(sampler_.keeps_history ? own : 0, T(0));
-  noise_.resize(sampler_.draws_noise ? own : 0);
-  const std::int64_t out_values =
-      shard_.images * each() / shape.channels * weights_.config.out_channels();
-  branches_.resize(split_.cfg == 2 ? static_cast<std::size_t>(2 * out_values) : 0);
-  staging_.resize(own);
+  plan_latents();
   injected_.clear();
   check_memory();
   peak_bytes_ = std::max(peak_bytes_, planned_bytes());
   clock_.mark(Phase::kPrepare);
 }
 
-template <typename T>
-void DitEngine<T>::inject_noise(std::vector<float> noise) {
+void DitEngine::plan_latents() {
+  const ModelConfig& c = weights_.config;
+  const Shape own{shard_.images, c.channels, c.height, c.width};
+  const Shape none{0, c.channels, c.height, c.width};
+  const Shape branches{split_.cfg == 2 ? 2 * shard_.images : 0, c.out_channels(), c.height,
+                       c.width};
+  image_ids_.clear();
+  for (std::int64_t i = 0; i < shard_.images; ++i) {
+    image_ids_.push_back(static_cast<std::uint64_t>(shard_.first_image + i));
+  }
+  const bool guided = schedule_.guidance != 1.0;
+  arena_.clear();
+  const std::size_t start = arena_.add(own, dtype_);
+  const std::size_t x = arena_.add(own, dtype_);
+  const std::size_t next = arena_.add(sampler_.keeps_history ? own : none, dtype_);
+  const std::size_t history = arena_.add(sampler_.keeps_history ? own : none, dtype_);
+  const std::size_t guidance = arena_.add(guided ? own : none, dtype_);
+  const std::size_t noise = arena_.add(sampler_.draws_noise ? own : none, dtype_);
+  const std::size_t both = arena_.add(branches, dtype_);
+  const std::size_t staged = arena_.add(on_host() ? none : own, DType::kF32);
+  arena_.allocate();
+  start_ = arena_.view(start);
+  x_ = arena_.view(x);
+  next_ = arena_.view(next);
+  history_ = arena_.view(history);
+  guided_ = arena_.view(guidance);
+  noise_ = arena_.view(noise);
+  branches_ = arena_.view(both);
+  staged_ = arena_.view(staged);
+  if (staging_.shape() != own) {
+    staging_ = Tensor(own, DType::kF32, on_host() ? default_resource(Device{}) : pinned_resource());
+  }
+  for (const TensorView& latents : {start_, x_}) {
+    fill_bytes(latents.data(), device_, 0, latents.size_bytes(), stream_);
+  }
+}
+
+void DitEngine::upload(const float* values, TensorView latents) {
+  const ConstTensorView host(values, latents.shape(), DType::kF32, Device{});
+  if (on_host()) return convert(host, latents, stream_);
+  copy(host, staged_, stream_);
+  convert(staged_, latents, stream_);
+}
+
+void DitEngine::download(ConstTensorView latents, float* values) {
+  const TensorView host(values, latents.shape(), DType::kF32, Device{});
+  if (on_host()) return convert(latents, host, stream_);
+  convert(latents, staged_, stream_);
+  copy(staged_, host, stream_);
+  stream_.view().synchronize();
+}
+
+void DitEngine::inject_noise(std::vector<float> noise) {
   require(noise.size() == sampler_.steps.size() * static_cast<std::size_t>(shape_.count()),
           "inject_noise: give steps * images * channels * height * width values");
   injected_ = std::move(noise);
 }
 
-template <typename T>
-void DitEngine<T>::set_latents(std::span<const float> latents) {
+void DitEngine::set_latents(std::span<const float> latents) {
   require(shape_.images > 0, "set_latents before prepare; call prepare first");
   require(rank() != 0 || static_cast<std::int64_t>(latents.size()) == shape_.count(),
           "set_latents: " + std::to_string(latents.size()) + " values were given where " +
               std::to_string(shape_.count()) + " are needed");
   clock_.start();
+  float* own = staging_.as<float>();
   if (rank() == 0) {
-    std::copy_n(latents.begin(), staging_.size(), staging_.begin());
+    std::copy_n(latents.begin(), staging_.shape().count(), own);
     for (int peer = 1; peer < split_.ranks(); ++peer) {
       const Shard shard = shard_of(split_, peer, shape_.images, schedule_.guidance != 1.0);
       communicator_->send(latents.data() + shard.first_image * each(), shard.images * each(),
                           DType::kF32, peer, StreamView{});
     }
   } else {
-    communicator_->recv(staging_.data(), static_cast<std::int64_t>(staging_.size()), DType::kF32, 0,
-                        StreamView{});
+    communicator_->recv(own, staging_.shape().count(), DType::kF32, 0, StreamView{});
   }
-  std::copy(staging_.begin(), staging_.end(), x_.begin());
-  start_ = x_;
-  std::fill(history_.begin(), history_.end(), T(0));
+  upload(own, x_);
+  copy(x_, start_, stream_);
   clock_.mark(Phase::kExchange);
 }
 
-// Fills eps_ (guided) and cond_ for step k.
-template <typename T>
-void DitEngine<T>::predict(std::size_t k, bool check) {
-  const ModelConfig& c = weights_.config;
-  const T* output = denoiser_.run(x_.data(), k, clock_, check);
-  const std::int64_t branch = shard_.images * c.out_channels() * c.height * c.width;
-  if (split_.cfg == 2) {
-    branch_group_->all_gather(output, branches_.data(), branch, dtype_of<T>, StreamView{});
-    clock_.mark(Phase::kExchange);
-    output = branches_.data();
+// The outputs of both branches, the conditional one first. Communicators move host memory here.
+ConstTensorView DitEngine::gather_branches(ConstTensorView output) {
+  if (on_host()) {
+    branch_group_->all_gather(output.data(), branches_.data(), output.count(), dtype_,
+                              StreamView{});
+  } else {
+    Tensor own(output.shape(), dtype_, pinned_resource());
+    Tensor both(branches_.shape(), dtype_, pinned_resource());
+    copy(output, own, stream_);
+    stream_.view().synchronize();
+    branch_group_->all_gather(own.view().data(), both.view().data(), output.count(), dtype_,
+                              StreamView{});
+    copy(both, branches_, stream_);
+    stream_.view().synchronize();
   }
-  const bool guided = schedule_.guidance != 1.0;
-  const std::int64_t channels = schedule_.guided_channels == 0
-                                    ? c.channels
-                                    : std::min<std::int64_t>(schedule_.guided_channels, c.channels);
-  guide(output, guided ? output + branch : nullptr, shard_.images, c, schedule_.guidance, channels,
-        eps_.data());
-  cond_ = output;
+  clock_.mark(Phase::kExchange);
+  return branches_;
 }
 
-template <typename T>
-const float* DitEngine<T>::noise_for(std::size_t k) {
-  if (!sampler_.draws_noise || k + 1 == sampler_.steps.size()) return nullptr;
-  if (!injected_.empty()) {
-    return injected_.data() + static_cast<std::int64_t>(k) * shape_.count() +
-           shard_.first_image * each();
-  }
-  for (std::int64_t n = 0; n < shard_.images; ++n) {
-    const auto own = std::span<float>(noise_).subspan(static_cast<std::size_t>(n * each()),
-                                                      static_cast<std::size_t>(each()));
-    philox_normal(schedule_.noise_seed, static_cast<std::uint64_t>(shard_.first_image + n),
-                  static_cast<std::uint32_t>(k + 1), own);
-  }
-  return noise_.data();
+// Sets eps_ (guided) and cond_ for step k; they live until the next prediction.
+void DitEngine::predict(std::size_t k, bool check) {
+  ConstTensorView output = denoiser_.run(x_, k, clock_, check);
+  if (split_.cfg == 2) output = gather_branches(output);
+  cond_ = output.slice(0, shard_.images);
+  eps_ = cond_;
+  if (schedule_.guidance == 1.0) return;
+  const std::int64_t channels =
+      std::min<std::int64_t>(schedule_.guided_channels, weights_.config.channels);
+  guidance_combine(cond_, output.slice(shard_.images, 2 * shard_.images), schedule_.guidance,
+                   channels, guided_, stream_);
+  eps_ = guided_;
 }
 
-template <typename T>
-void DitEngine<T>::advance(std::size_t k, bool check) {
+// Noise of step k, or an empty view where it takes none.
+ConstTensorView DitEngine::noise_for(std::size_t k) {
+  if (!sampler_.draws_noise || k + 1 == sampler_.steps.size()) return {};
+  if (injected_.empty()) {
+    fill_noise(schedule_.noise_seed, image_ids_, static_cast<std::uint32_t>(k + 1), noise_,
+               stream_);
+  } else {
+    upload(injected_.data() + static_cast<std::int64_t>(k) * shape_.count() +
+               shard_.first_image * each(),
+           noise_);
+    stream_.view().synchronize();
+  }
+  return noise_;
+}
+
+void DitEngine::update(std::size_t k) {
+  const SamplerStep& step = sampler_.steps[k];
+  const ConstTensorView noise = noise_for(k);
+  const bool learned = sampler_.variance == VarianceKind::kLearnedRange && !noise.empty();
+  const AffineStep move{.a = step.keep,
+                        .b = step.eps_scale,
+                        .c = step.history,
+                        .s = learned || noise.empty() ? 0.0 : step.noise_scale};
+  if (!sampler_.keeps_history) {
+    sampler_update(move, x_, eps_, {}, noise, x_, stream_);
+    if (learned) add_learned_noise(cond_, step.min_log, step.max_log, noise, x_, stream_);
+    return;
+  }
+  sampler_update(move, x_, eps_, history_, noise, next_, stream_);
+  sampler_update({.a = step.x0_keep, .b = step.x0_eps, .c = 0.0, .s = 0.0}, x_, eps_, {}, {},
+                 history_, stream_);
+  copy(next_, x_, stream_);
+}
+
+void DitEngine::advance(std::size_t k, bool check) {
   if (k % static_cast<std::size_t>(knobs_.step_cache_interval) == 0) predict(k, check);
-  clock_.start();
-  sampler_update(sampler_, k, shard_.images, weights_.config, eps_.data(), cond_, noise_for(k),
-                 history_.empty() ? nullptr : history_.data(), x_.data());
+  clock_.start_part();
+  update(k);
   clock_.mark(Phase::kSampler);
 }
 
-template <typename T>
-void DitEngine<T>::step(std::int64_t k) {
+void DitEngine::step(std::int64_t k) {
   require(k >= 0 && k < static_cast<std::int64_t>(schedule_.timesteps.size()),
           "step " + std::to_string(k) + " is outside the prepared schedule of " +
               std::to_string(schedule_.timesteps.size()) + " steps");
   if (k % knobs_.step_stride != 0) return;
+  set_cpu_threads(threads_);
   advance(static_cast<std::size_t>(k / knobs_.step_stride), false);
 }
 
 // The request is deterministic, so it is run again with every layer looked at.
-template <typename T>
-void DitEngine<T>::explain_not_finite() {
-  x_ = start_;
-  std::fill(history_.begin(), history_.end(), T(0));
+void DitEngine::explain_not_finite() {
+  copy(start_, x_, stream_);
   for (std::size_t k = 0; k < sampler_.steps.size(); ++k) advance(k, true);
   throw Error("the result is not finite after the last sampler step; check the starting latents");
 }
 
-template <typename T>
-void DitEngine<T>::read_latents(std::span<float> out) {
+// Every group's leader sends its images to rank 0.
+void DitEngine::collect(std::span<float> out) {
+  const auto leader = [&](int peer) { return peer % split_.cfg == 0; };
+  const float* own = staging_.as<float>();
+  const std::int64_t count = staging_.shape().count();
+  if (rank() != 0) {
+    if (leader(rank())) communicator_->send(own, count, DType::kF32, 0, StreamView{});
+    return;
+  }
+  std::copy_n(own, count, out.begin());
+  for (int peer = 1; peer < split_.ranks(); ++peer) {
+    if (!leader(peer)) continue;
+    const Shard shard = shard_of(split_, peer, shape_.images, schedule_.guidance != 1.0);
+    communicator_->recv(out.data() + shard.first_image * each(), shard.images * each(), DType::kF32,
+                        peer, StreamView{});
+  }
+}
+
+void DitEngine::read_latents(std::span<float> out) {
+  require(shape_.images > 0, "read_latents before prepare; call prepare first");
   require(rank() != 0 || static_cast<std::int64_t>(out.size()) == shape_.count(),
           "read_latents: the destination has " + std::to_string(out.size()) + " values where " +
               std::to_string(shape_.count()) + " are needed");
+  set_cpu_threads(threads_);
+  stream_.view().synchronize();
+  clock_.mark(Phase::kDenoise);
   clock_.start();
-  bool finite = true;
-  for (std::size_t i = 0; i < x_.size(); ++i) {
-    staging_[i] = static_cast<float>(x_[i]);
-    finite = finite && std::isfinite(staging_[i]);
-  }
+  float* own = staging_.as<float>();
+  download(x_, own);
+  const bool finite =
+      std::all_of(own, own + staging_.shape().count(), [](float v) { return std::isfinite(v); });
   if (!finite && split_.ranks() == 1) explain_not_finite();
-  const auto leader = [&](int peer) { return peer % split_.cfg == 0; };
-  if (rank() != 0) {
-    if (leader(rank())) {
-      communicator_->send(staging_.data(), static_cast<std::int64_t>(staging_.size()), DType::kF32,
-                          0, StreamView{});
-    }
-  } else {
-    std::copy(staging_.begin(), staging_.end(), out.begin());
-    for (int peer = 1; peer < split_.ranks(); ++peer) {
-      if (!leader(peer)) continue;
-      const Shard shard = shard_of(split_, peer, shape_.images, schedule_.guidance != 1.0);
-      communicator_->recv(out.data() + shard.first_image * each(), shard.images * each(),
-                          DType::kF32, peer, StreamView{});
-    }
-  }
+  collect(out);
   clock_.mark(Phase::kExchange);
   if (!finite) explain_not_finite();
 }
 
-template <typename T>
-std::int64_t DitEngine<T>::planned_bytes() const {
-  const std::size_t values =
-      start_.size() + x_.size() + eps_.size() + history_.size() + branches_.size();
-  const std::size_t floats = staging_.size() + noise_.size() + injected_.size();
-  return weights_.size_bytes() + denoiser_.workspace_bytes() +
-         static_cast<std::int64_t>(values * sizeof(T) + floats * sizeof(float));
+std::int64_t DitEngine::planned_bytes() const {
+  const std::int64_t host =
+      shape_.images == 0 ? 0 : static_cast<std::int64_t>(staging_.view().size_bytes());
+  return weights_.size_bytes() + denoiser_.workspace_bytes() + arena_.planned_bytes() +
+         (on_host() ? host : 0);
 }
 
-template <typename T>
-std::string DitEngine<T>::knobs_json() const {
+std::string DitEngine::knobs_json() const {
   std::string text = to_json(knobs_);
   text.pop_back();
   return text + ",\"precision\":\"" + std::string(to_string(options_.precision)) +
          "\",\"parity\":\"" + std::string(to_string(parity_)) + "\",\"instructions\":\"" +
-         dense_ops<T>().name + "\",\"threads\":" + std::to_string(threads_) + ",\"plan\":\"" +
-         plan() + "\"}";
+         (on_host() ? cpu_instructions() : "cuda") + "\",\"threads\":" + std::to_string(threads_) +
+         ",\"plan\":\"" + plan() + "\"}";
 }
-
-template class DitEngine<float>;
-template class DitEngine<double>;
 
 }  // namespace ditar

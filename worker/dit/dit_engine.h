@@ -1,5 +1,6 @@
-// The Engine of one rank on the CPU, in FP32 or FP64: denoiser, guidance, sampler and the data and
-// CFG splits. One thread at a time; every rank of the communicator makes the same calls.
+// The Engine of one rank on one device: denoiser, guidance, sampler and the data and CFG splits.
+// The latents stay on the device from set_latents() to read_latents(). One thread at a time; every
+// rank of the communicator makes the same calls.
 #pragma once
 
 #include "denoiser.h"
@@ -14,7 +15,6 @@
 
 namespace ditar {
 
-template <typename T>
 class DitEngine final : public Engine {
  public:
   /// `communicator` may be null for one rank; it must outlive the engine.
@@ -34,43 +34,58 @@ class DitEngine final : public Engine {
   std::string plan() const override { return to_string(split_); }
   std::string knobs_json() const override;
 
-  /// Takes noise[k] (steps, images, C, H, W) instead of drawing it; prepare() forgets it.
+  /// Takes noise[k] (steps, images, C, H, W) instead of drawing it; prepare() forgets it. For
+  /// comparisons: steps then wait for the host.
   void inject_noise(std::vector<float> noise);
-  /// This rank's own latents, not rounded to FP32.
-  std::span<const T> state() const noexcept { return x_; }
+  /// This rank's own latents (images, C, H, W), not rounded to FP32.
+  ConstTensorView state() const noexcept { return x_; }
 
  private:
   void check_request(const RequestShape& shape, std::span<const std::int32_t> labels) const;
   void check_memory() const;
+  void plan_latents();
+  /// FP32 host values to latents of the engine's dtype on its device, and back; download waits.
+  void upload(const float* values, TensorView latents);
+  void download(ConstTensorView latents, float* values);
   /// `check` makes the first layer that is not finite throw.
   void advance(std::size_t k, bool check);
   void predict(std::size_t k, bool check);
-  const float* noise_for(std::size_t k);
+  ConstTensorView gather_branches(ConstTensorView output);
+  ConstTensorView noise_for(std::size_t k);
+  void update(std::size_t k);
+  void collect(std::span<float> out);
   void explain_not_finite();
   int rank() const;
   std::int64_t each() const noexcept { return shape_.count() / shape_.images; }
+  bool on_host() const noexcept { return device_.type == DeviceType::kCpu; }
 
   const EngineOptions options_;
   const Knobs knobs_;
   const std::string layout_;
+  const Device device_;
+  const DType dtype_;
   const Parity parity_;
+  const int threads_;
   Communicator* communicator_;
-  ModelWeights<T> weights_;
-  int threads_;
+  Stream stream_;
+  PhaseClock clock_;
+  ModelWeights weights_;
   SplitPlan split_;
   std::unique_ptr<Communicator> branch_group_;  ///< the two ranks of one cfg=2 group
-  Denoiser<T> denoiser_;
-  PhaseClock clock_;
+  Denoiser denoiser_;
+  Arena arena_;  ///< of the latents and what stands beside them
   std::int64_t peak_bytes_ = 0;
 
   RequestShape shape_;
   RequestSchedule schedule_;
   SamplerPlan sampler_;
   Shard shard_;
-  std::vector<float> staging_;  ///< FP32 latents on their way in and out
-  std::vector<T> start_, x_, eps_, history_, branches_;
-  std::vector<float> noise_, injected_;
-  const T* cond_ = nullptr;  ///< the conditional output of the last prediction
+  std::vector<std::uint64_t> image_ids_;  ///< of this rank's images in the whole request
+  TensorView start_, x_, next_, guided_, history_, noise_, branches_;
+  TensorView staged_;  ///< FP32 latents on the device; unused on the CPU
+  Tensor staging_;     ///< FP32 latents in host memory on their way in and out
+  std::vector<float> injected_;
+  ConstTensorView eps_, cond_;  ///< guided and conditional output of the last prediction
 };
 
 }  // namespace ditar

@@ -10,13 +10,14 @@ void read_flag(const ConfigTree& tree, const char* key, bool& value) {
   if (const ConfigTree* found = tree.find(key)) value = found->as_bool();
 }
 
-void read_count(const ConfigTree& tree, const char* key, std::int64_t most, std::int64_t& value) {
+void read_count(const ConfigTree& tree, const char* key, std::int64_t least, std::int64_t most,
+                std::int64_t& value) {
   const ConfigTree* found = tree.find(key);
   if (found == nullptr) return;
   value = found->as_integer();
-  if (value < 1 || value > most) {
-    throw ConfigError(found->place() + " is " + std::to_string(value) + "; give 1 to " +
-                      std::to_string(most));
+  if (value < least || value > most) {
+    throw ConfigError(found->place() + " is " + std::to_string(value) + "; give " +
+                      std::to_string(least) + " to " + std::to_string(most));
   }
 }
 
@@ -28,13 +29,15 @@ Knobs read_knobs(const std::string& path) {
   Knobs knobs;
   if (path.empty()) return knobs;
   const ConfigTree tree = ConfigTree::read_file(path);
-  tree.require_known({"fuse_gate_norm", "share_patch_embed", "modulation_table_mib",
-                      "step_cache_interval", "step_stride", "int8_weights"});
+  tree.require_known({"fuse_gate_norm", "share_patch_embed", "batch_guidance",
+                      "modulation_table_mib", "step_cache_interval", "step_stride",
+                      "int8_weights"});
   read_flag(tree, "fuse_gate_norm", knobs.fuse_gate_norm);
   read_flag(tree, "share_patch_embed", knobs.share_patch_embed);
-  read_count(tree, "modulation_table_mib", 1 << 20, knobs.modulation_table_mib);
-  read_count(tree, "step_cache_interval", 1000, knobs.step_cache_interval);
-  read_count(tree, "step_stride", 1000, knobs.step_stride);
+  read_flag(tree, "batch_guidance", knobs.batch_guidance);
+  read_count(tree, "modulation_table_mib", 0, 1 << 20, knobs.modulation_table_mib);
+  read_count(tree, "step_cache_interval", 1, 1000, knobs.step_cache_interval);
+  read_count(tree, "step_stride", 1, 1000, knobs.step_stride);
   read_flag(tree, "int8_weights", knobs.int8_weights);
   return knobs;
 }
@@ -42,6 +45,7 @@ Knobs read_knobs(const std::string& path) {
 std::string to_json(const Knobs& knobs) {
   return "{\"fuse_gate_norm\":" + text(knobs.fuse_gate_norm) +
          ",\"share_patch_embed\":" + text(knobs.share_patch_embed) +
+         ",\"batch_guidance\":" + text(knobs.batch_guidance) +
          ",\"modulation_table_mib\":" + std::to_string(knobs.modulation_table_mib) +
          ",\"step_cache_interval\":" + std::to_string(knobs.step_cache_interval) +
          ",\"step_stride\":" + std::to_string(knobs.step_stride) +

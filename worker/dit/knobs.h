@@ -12,7 +12,10 @@ struct Knobs {
   bool fuse_gate_norm = true;
   /// With guidance, embed the patches once for both branches.
   bool share_patch_embed = true;
-  /// Upper bound on the table of all steps' modulations; longer schedules are computed in parts.
+  /// With guidance, run both branches as one batch; else one behind the other.
+  bool batch_guidance = true;
+  /// Upper bound on the table of all steps' modulations; longer schedules are computed in parts. 0:
+  /// each step computes its own.
   std::int64_t modulation_table_mib = 256;
   /// Approximation, 1 = off: the denoiser runs at every n-th step and its output is used again at
   /// the steps between.

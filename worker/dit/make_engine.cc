@@ -5,20 +5,15 @@
 namespace ditar {
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options, Communicator* communicator) {
-  require(options.device == "cpu",
-          "device \"" + options.device + "\" is not available in this build; give \"cpu\"");
+  const Device device = parse_device(options.device);
+  require(device.type == DeviceType::kCpu || device.index < cuda_device_count(),
+          "device \"" + options.device + "\" is not available: this build sees " +
+              std::to_string(cuda_device_count()) + " CUDA devices; give \"cpu\"");
   require(options.threads >= 0, "threads must be >= 0; 0 takes all of the cpuset");
   const Knobs knobs = read_knobs(options.knobs_path);
   const Checkpoint checkpoint = Checkpoint::open(options.model_path);
   for (const std::string& notice : checkpoint.notices()) log_info(notice);
-  if (options.precision == Precision::kF32) {
-    return std::make_unique<DitEngine<float>>(checkpoint, options, knobs, communicator);
-  }
-  if (options.precision == Precision::kF64) {
-    return std::make_unique<DitEngine<double>>(checkpoint, options, knobs, communicator);
-  }
-  throw InvalidArgument("precision " + std::string(to_string(options.precision)) +
-                        " is not available on the cpu; give fp32 or fp64");
+  return std::make_unique<DitEngine>(checkpoint, options, knobs, communicator);
 }
 
 }  // namespace ditar

@@ -9,36 +9,80 @@
 namespace ditar {
 namespace {
 
-template <typename T>
-std::vector<T> narrow(const std::vector<double>& values, const std::string& name) {
-  std::vector<T> out(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    out[i] = static_cast<T>(values[i]);
-    if (std::isfinite(values[i]) && !std::isfinite(out[i])) {
-      throw DataError("tensor \"" + name +
-                      "\" holds a value too large for FP32; run in fp64 or rescale the weights");
-    }
+/// Converts to the engine's dtype and takes tensors to its device.
+class WeightLoader {
+ public:
+  WeightLoader(const Checkpoint& checkpoint, DType dtype, StreamView stream, bool allow_tf32)
+      : checkpoint_(checkpoint), dtype_(dtype), stream_(stream), allow_tf32_(allow_tf32) {}
+
+  Linear linear(const std::string& name, bool int8 = false) const {
+    std::vector<double> weight = checkpoint_.read(name + ".weight");
+    const std::vector<double> bias = checkpoint_.read(name + ".bias");
+    const auto out = static_cast<std::int64_t>(bias.size());
+    const Shape shape{out, static_cast<std::int64_t>(weight.size()) / out};
+    check_range(weight, name + ".weight");
+    if (int8) round_rows_to_int8(weight, out);
+    const Tensor weights = place(weight, shape, name + ".weight");
+    const Tensor biases = place(bias, Shape{out}, name + ".bias");
+    Linear linear(weights, biases, stream_, allow_tf32_);
+    stream_.synchronize();
+    return linear;
   }
-  return out;
-}
 
-template <typename T>
-DenseLinear<T> load_linear(const Checkpoint& checkpoint, const std::string& name,
-                           bool int8 = false) {
-  std::vector<double> weight = checkpoint.read(name + ".weight");
-  const std::vector<double> bias = checkpoint.read(name + ".bias");
-  narrow<T>(weight, name + ".weight");
-  narrow<T>(bias, name + ".bias");
-  if (int8) round_rows_to_int8(weight, static_cast<std::int64_t>(bias.size()));
-  return DenseLinear<T>(weight, bias);
-}
+  Tensor table(const std::string& name, std::int64_t width) const {
+    return table(checkpoint_.read(name), name, width);
+  }
+  Tensor table(const std::vector<double>& values, const std::string& name,
+               std::int64_t width) const {
+    return place(values, Shape{static_cast<std::int64_t>(values.size()) / width, width}, name);
+  }
 
-template <typename T>
-std::vector<T> load_positions(const Checkpoint& checkpoint) {
+ private:
+  // The largest finite value decides: rounding is monotonic.
+  void check_range(const std::vector<double>& values, const std::string& name) const {
+    double top = 0.0;
+    for (const double value : values) {
+      if (std::isfinite(value)) top = std::max(top, std::abs(value));
+    }
+    Tensor wide(Shape{1}, DType::kF64, Device{});
+    Tensor narrow(Shape{1}, dtype_, Device{});
+    *wide.as<double>() = top;
+    convert(wide, narrow, StreamView{});
+    convert(narrow, wide, StreamView{});
+    if (std::isfinite(*wide.as<double>())) return;
+    throw DataError("tensor \"" + name + "\" holds a value too large for " +
+                    std::string(to_string(dtype_)) +
+                    "; run in a wider precision (fp64) or rescale the weights");
+  }
+
+  Tensor place(const std::vector<double>& values, Shape shape, const std::string& name) const {
+    check_range(values, name);
+    Tensor host(shape, dtype_, Device{});
+    convert(ConstTensorView(values.data(), shape, DType::kF64, Device{}), host, StreamView{});
+    if (stream_.device().type == DeviceType::kCpu) return host;
+    Tensor moved(shape, dtype_, stream_.device());
+    copy(host, moved, stream_);
+    stream_.synchronize();
+    return moved;
+  }
+
+  const Checkpoint& checkpoint_;
+  DType dtype_;
+  StreamView stream_;
+  bool allow_tf32_;
+};
+
+std::vector<double> positions(const Checkpoint& checkpoint) {
   const ModelConfig& c = checkpoint.config();
-  return narrow<T>(checkpoint.has("pos_embed") ? checkpoint.read("pos_embed")
-                                               : position_table(c.hidden, c.grid_h(), c.grid_w()),
-                   "pos_embed");
+  return checkpoint.has("pos_embed") ? checkpoint.read("pos_embed")
+                                     : position_table(c.hidden, c.grid_h(), c.grid_w());
+}
+
+std::int64_t bytes_of(const Linear& linear) {
+  return static_cast<std::int64_t>(linear.packed_bytes());
+}
+std::int64_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.view().size_bytes());
 }
 
 }  // namespace
@@ -54,63 +98,48 @@ void round_rows_to_int8(std::vector<double>& weight, std::int64_t rows) {
   }
 }
 
-template <typename T>
-DenseLinear<T>::DenseLinear(const std::vector<double>& weight, const std::vector<double>& bias)
-    : out_(static_cast<std::int64_t>(bias.size())) {
-  in_ = static_cast<std::int64_t>(weight.size()) / out_;
-  const std::vector<T> values(weight.begin(), weight.end());
-  const std::int64_t padded = panel_count<T>(out_) * kPanel<T>;
-  panels_.resize(static_cast<std::size_t>(padded * in_));
-  dense_ops<T>().pack(values.data(), out_, in_, panels_.data());
-  bias_.assign(bias.begin(), bias.end());
-  bias_.resize(static_cast<std::size_t>(padded), T(0));
+std::int64_t ModelWeights::size_bytes() const noexcept {
+  std::int64_t total =
+      bytes_of(patch) + bytes_of(final_modulation) + bytes_of(final_linear) + bytes_of(positions);
+  for (const EmbedderWeights& e : embedders) {
+    total += bytes_of(e.time_in) + bytes_of(e.time_out) + bytes_of(e.labels);
+  }
+  for (const BlockWeights& b : blocks) {
+    total += bytes_of(b.qkv) + bytes_of(b.proj) + bytes_of(b.fc1) + bytes_of(b.fc2) +
+             bytes_of(b.modulation);
+  }
+  return total;
 }
 
-template <typename T>
-std::int64_t ModelWeights<T>::size_bytes() const noexcept {
-  std::size_t total = patch.size_bytes() + final_modulation.size_bytes() +
-                      final_linear.size_bytes() + positions.size() * sizeof(T);
-  for (const EmbedderWeights<T>& e : embedders) {
-    total += e.time_in.size_bytes() + e.time_out.size_bytes() + e.labels.size() * sizeof(T);
-  }
-  for (const BlockWeights<T>& b : blocks) {
-    total += b.qkv.size_bytes() + b.proj.size_bytes() + b.fc1.size_bytes() + b.fc2.size_bytes() +
-             b.modulation.size_bytes();
-  }
-  return static_cast<std::int64_t>(total);
-}
-
-template <typename T>
-ModelWeights<T> load_weights(const Checkpoint& checkpoint, const Knobs& knobs) {
-  ModelWeights<T> w;
-  w.config = checkpoint.config();
-  w.patch = load_linear<T>(checkpoint, "x_embedder.proj");
-  w.positions = load_positions<T>(checkpoint);
-  for (std::int64_t i = 0; i < (checkpoint.embedder_per_block() ? w.config.depth : 1); ++i) {
+ModelWeights load_weights(const Checkpoint& checkpoint, const Knobs& knobs, DType dtype,
+                          StreamView stream, bool allow_tf32) {
+  const WeightLoader loader(checkpoint, dtype, stream, allow_tf32);
+  const ModelConfig& c = checkpoint.config();
+  std::vector<EmbedderWeights> embedders;
+  for (std::int64_t i = 0; i < (checkpoint.embedder_per_block() ? c.depth : 1); ++i) {
     const std::string prefix = checkpoint.embedder_prefix(i);
-    const std::string table = prefix + "y_embedder.embedding_table.weight";
-    w.embedders.push_back({load_linear<T>(checkpoint, prefix + "t_embedder.mlp.0"),
-                           load_linear<T>(checkpoint, prefix + "t_embedder.mlp.2"),
-                           narrow<T>(checkpoint.read(table), table)});
+    embedders.push_back(EmbedderWeights{
+        loader.linear(prefix + "t_embedder.mlp.0"), loader.linear(prefix + "t_embedder.mlp.2"),
+        loader.table(prefix + "y_embedder.embedding_table.weight", c.hidden)});
   }
-  for (std::int64_t i = 0; i < w.config.depth; ++i) {
+  std::vector<BlockWeights> blocks;
+  for (std::int64_t i = 0; i < c.depth; ++i) {
     const std::string block = "blocks." + std::to_string(i) + ".";
-    w.blocks.push_back({load_linear<T>(checkpoint, block + "attn.qkv", knobs.int8_weights),
-                        load_linear<T>(checkpoint, block + "attn.proj", knobs.int8_weights),
-                        load_linear<T>(checkpoint, block + "mlp.fc1", knobs.int8_weights),
-                        load_linear<T>(checkpoint, block + "mlp.fc2", knobs.int8_weights),
-                        load_linear<T>(checkpoint, block + "adaLN_modulation.1")});
+    blocks.push_back(BlockWeights{loader.linear(block + "attn.qkv", knobs.int8_weights),
+                                  loader.linear(block + "attn.proj", knobs.int8_weights),
+                                  loader.linear(block + "mlp.fc1", knobs.int8_weights),
+                                  loader.linear(block + "mlp.fc2", knobs.int8_weights),
+                                  loader.linear(block + "adaLN_modulation.1")});
   }
-  w.final_modulation = load_linear<T>(checkpoint, "final_layer.adaLN_modulation.1");
-  w.final_linear = load_linear<T>(checkpoint, "final_layer.linear");
-  return w;
+  return ModelWeights{c,
+                      dtype,
+                      stream.device(),
+                      loader.linear("x_embedder.proj"),
+                      loader.table(positions(checkpoint), "pos_embed", c.hidden),
+                      std::move(embedders),
+                      std::move(blocks),
+                      loader.linear("final_layer.adaLN_modulation.1"),
+                      loader.linear("final_layer.linear")};
 }
-
-template class DenseLinear<float>;
-template class DenseLinear<double>;
-template struct ModelWeights<float>;
-template struct ModelWeights<double>;
-template ModelWeights<float> load_weights<float>(const Checkpoint&, const Knobs&);
-template ModelWeights<double> load_weights<double>(const Checkpoint&, const Knobs&);
 
 }  // namespace ditar

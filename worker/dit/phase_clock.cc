@@ -3,8 +3,8 @@
 namespace ditar {
 
 std::vector<PhaseRecord> PhaseClock::take() {
-  static constexpr std::array<const char*, 8> kNames{
-      "load",           "prepare",           "denoise/patch",   "denoise/norm",
+  static constexpr std::array<const char*, 9> kNames{
+      "load",           "prepare",           "denoise",         "denoise/patch",   "denoise/norm",
       "denoise/linear", "denoise/attention", "denoise/sampler", "denoise/exchange"};
   std::vector<PhaseRecord> records;
   for (std::size_t i = 0; i < slots_.size(); ++i) {

@@ -1,4 +1,5 @@
-// check: the working tree as it is, committed or not: path rules, build, one request. Records nothing and spends nothing of the campaign's error budget.
+// check: the working tree as it is, committed or not: path rules, build, one request. Records
+// nothing and spends nothing of the campaign's error budget.
 #include "cli/console.h"
 #include "commands/support.h"
 #include "ditar/config/error.h"

@@ -21,8 +21,8 @@ void check_cites(const Project& project, const std::vector<std::string>& cites) 
     const std::string path = cite.substr(0, cite.find_first_of("#:"));
     if (!std::filesystem::exists(project.git.root() / project.settings.handbook / path) &&
         !std::filesystem::exists(project.git.root() / path)) {
-      throw InvalidArgument("--cite '" + cite + "' is no page of the handbook; find one with: " +
-                            "dit-ar search");
+      throw InvalidArgument("--cite '" + cite +
+                            "' is no page of the handbook; find one with: " + "dit-ar search");
     }
   }
 }

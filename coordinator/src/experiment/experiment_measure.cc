@@ -211,7 +211,8 @@ Verdict ExperimentRun::measure_speed() {
   evidence.test_index = test_index_;
   evidence.keeps_before = keeps_;
   evidence.controls_before = controls_before_;
-  evidence.control_after = control_after_ = control_position(drawn_bits(seed_, kControlStream, 0), params_);
+  evidence.control_after = control_after_ =
+      control_position(drawn_bits(seed_, kControlStream, 0), params_);
   speed_started_ = true;
   Verdict verdict;
   while (true) {

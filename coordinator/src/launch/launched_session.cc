@@ -23,6 +23,7 @@ constexpr milliseconds kSlice{200};
 constexpr milliseconds kPingPeriod{1000};
 constexpr milliseconds kSendPatience{5000};
 constexpr milliseconds kLastWords{3000};
+constexpr milliseconds kQueuePatience{100};
 
 }  // namespace
 
@@ -264,9 +265,10 @@ void LaunchedSession::check_clocks(const Wanted& wanted, Clock::time_point start
 void LaunchedSession::check_launcher(const Wanted& wanted) {
   const auto status = group_->poll_exit();
   if (!status) return;
-  for (int i = 0; i < 100; ++i) {  // what the worker said before it ended
+  const auto until = Clock::now() + kQueuePatience;
+  while (Clock::now() < until) {  // what the worker said before it ended
     try {
-      if (auto message = take(wanted, milliseconds(20))) break;
+      if (take(wanted, milliseconds(10))) break;
     } catch (const FrameError&) {
       break;
     }
@@ -301,10 +303,11 @@ void LaunchedSession::fail_reported(WorkerPhase phase, const InMessage& message)
     fail(phase, WorkerFailureKind::kProtocol, error.message());
   }
   (void)group_->wait_exit(kLastWords);
-  // A rank that only lost another one is not the cause; mpirun names the one that died.
-  const ExitNotice notice = read_exit_notice(group_->log().recent());
-  if (report.exit_code == to_int(ExitCode::kTemporary) && notice.found() && notice.signal > 0) {
-    fail(phase, WorkerFailureKind::kCrash, report.message, notice.rank);
+  if (report.kind == "gone") {
+    // mpirun knows of a signal; an exit it may blame on the rank that reported.
+    const ExitNotice notice = read_exit_notice(group_->log().recent());
+    fail(phase, WorkerFailureKind::kCrash, report.message,
+         notice.signal > 0 ? notice.rank : report.rank);
   }
   const auto kind =
       report.kind == "protocol" ? WorkerFailureKind::kProtocol : WorkerFailureKind::kError;

@@ -92,6 +92,8 @@ std::vector<std::string> mpirun_command(const LaunchPlan& plan, const MpirunVers
   add({"--host", host_list(plan), "--map-by", "slot", "--bind-to", "none"});
   if (old) {
     add({"--tag-output", "--mca", "orte_keep_fqdn_hostnames", "1"});
+    // Ranks have nothing to clean up: the second that 4.1 grants them would delay every crash.
+    add({"--mca", "odls_base_sigkill_timeout", "0"});
   } else {
     add({"--output", "tag"});
   }

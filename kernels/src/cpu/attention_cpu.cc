@@ -1,5 +1,6 @@
 // Attention on the CPU, parallel over images and heads (and over q rows where those do not divide
-// evenly). FP32 runs the packed tiles of simd_kernels.inc, FP64 plain loops over one row of scores.
+// evenly). FP32 runs the packed tiles of simd_kernels.inc; FP64 takes their FP64 product and a
+// softmax in plain code over libm.
 #include "ops/cpu_ops.h"
 #include "parallel_for.h"
 #include "simd_kernels.h"
@@ -10,9 +11,16 @@
 namespace ditar::cpu {
 namespace {
 
+constexpr std::int64_t attention_scratch_f64(std::int64_t kv_length, std::int64_t head_size) {
+  return panels_of_f64(kv_length) * kPanelF64 * head_size +    // packed k
+         panels_of_f64(head_size) * kPanelF64 * kv_length +    // packed v
+         kMaxTileRows * panels_of_f64(kv_length) * kPanelF64;  // scores
+}
+
 std::int64_t scratch_elements(DType dtype, std::int64_t kv_length, std::int64_t head_size) {
-  const std::int64_t elements =
-      dtype == DType::kF32 ? attention_scratch_floats(kv_length, head_size) : kv_length;
+  const std::int64_t elements = dtype == DType::kF32
+                                    ? attention_scratch_floats(kv_length, head_size)
+                                    : attention_scratch_f64(kv_length, head_size);
   return (elements + 15) / 16 * 16;
 }
 
@@ -60,27 +68,67 @@ void run_rows(const Head<float>& head, const Geometry& g, std::int64_t begin, st
   simd().attention(a);
 }
 
+/// k (S', D) to panels of 8 keys, v (S', D) to panels of 8 columns; zeros beyond the edge.
+void pack_f64(const Head<double>& head, const Geometry& g, double* keys, double* values) {
+  for (std::int64_t key = 0; key < panels_of_f64(g.kv_length) * kPanelF64; ++key) {
+    double* to = keys + key / kPanelF64 * kPanelF64 * g.head_size + key % kPanelF64;
+    const double* from = head.k + key * g.k_stride;
+    for (std::int64_t i = 0; i < g.head_size; ++i) {
+      to[i * kPanelF64] = key < g.kv_length ? from[i] : 0.0;
+    }
+  }
+  for (std::int64_t column = 0; column < panels_of_f64(g.head_size) * kPanelF64; ++column) {
+    double* to = values + column / kPanelF64 * kPanelF64 * g.kv_length + column % kPanelF64;
+    for (std::int64_t key = 0; key < g.kv_length; ++key) {
+      to[key * kPanelF64] = column < g.head_size ? head.v[key * g.v_stride + column] : 0.0;
+    }
+  }
+}
+
+/// scores -> exp(scale s - max of that) in place. @return their sum; the max through `top`.
+double softmax_f64(double* scores, std::int64_t count, double scale, double* top) {
+  *top = -HUGE_VAL;
+  for (std::int64_t j = 0; j < count; ++j) {
+    scores[j] *= scale;
+    *top = std::max(*top, scores[j]);
+  }
+  double sum = 0.0;
+  for (std::int64_t j = 0; j < count; ++j) sum += scores[j] = std::exp(scores[j] - *top);
+  return sum;
+}
+
 void run_rows(const Head<double>& head, const Geometry& g, std::int64_t begin, std::int64_t end,
-              double* scores) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    const double* q = head.q + row * g.q_stride;
-    double top = -HUGE_VAL;
-    for (std::int64_t j = 0; j < g.kv_length; ++j) {
-      double dot = 0.0;
-      for (std::int64_t i = 0; i < g.head_size; ++i) dot += q[i] * head.k[j * g.k_stride + i];
-      scores[j] = dot * g.scale;
-      top = std::max(top, scores[j]);
+              double* scratch) {
+  const std::int64_t width = panels_of_f64(g.kv_length) * kPanelF64;
+  double* keys = scratch;
+  double* values = keys + width * g.head_size;
+  double* scores = values + panels_of_f64(g.head_size) * kPanelF64 * g.kv_length;
+  pack_f64(head, g, keys, values);
+  double tile[kMaxTileRows * kPanelF64];
+  double sums[kMaxTileRows];
+  for (std::int64_t row = begin; row < end; row += kMaxTileRows) {
+    const std::int64_t rows = std::min(kMaxTileRows, end - row);
+    for (std::int64_t column = 0; column < width; column += kPanelF64) {
+      simd().tile_f64(head.q + row * g.q_stride, g.q_stride, rows, keys + column * g.head_size,
+                      g.head_size, tile);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::copy_n(tile + r * kPanelF64, kPanelF64, scores + r * width + column);
+      }
     }
-    double sum = 0.0;
-    double* out = head.out + row * g.out_stride;
-    std::fill(out, out + g.head_size, 0.0);
-    for (std::int64_t j = 0; j < g.kv_length; ++j) {
-      const double p = std::exp(scores[j] - top);
-      sum += p;
-      for (std::int64_t i = 0; i < g.head_size; ++i) out[i] += p * head.v[j * g.v_stride + i];
+    for (std::int64_t r = 0; r < rows; ++r) {
+      double top = 0.0;
+      sums[r] = softmax_f64(scores + r * width, g.kv_length, g.scale, &top);
+      if (head.lse != nullptr) head.lse[row + r] = top + std::log(sums[r]);
     }
-    for (std::int64_t i = 0; i < g.head_size; ++i) out[i] /= sum;
-    if (head.lse != nullptr) head.lse[row] = top + std::log(sum);
+    for (std::int64_t column = 0; column < g.head_size; column += kPanelF64) {
+      simd().tile_f64(scores, width, rows, values + column * g.kv_length, g.kv_length, tile);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        double* out = head.out + (row + r) * g.out_stride + column;
+        for (std::int64_t j = 0; j < std::min(kPanelF64, g.head_size - column); ++j) {
+          out[j] = tile[r * kPanelF64 + j] / sums[r];
+        }
+      }
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // Linear on the CPU. FP32: panels of 16 output features through the register tile of the running
-// instruction set, compute bound from K = 64. FP64: panels of 8 and plain loops, the reference.
+// instruction set, compute bound from K = 64. FP64, the reference: panels of 8 through that set's
+// FP64 tile, everything behind the product in plain code over libm.
 // Both sum over k in order for every output, so a row's bits depend on that row alone.
 #include "ops/linear_backend.h"
 #include "parallel_for.h"
@@ -87,7 +88,7 @@ class LinearF32 final : public Linear::Packed {
 
 class LinearF64 final : public Linear::Packed {
  public:
-  static constexpr std::int64_t kWidth = 8;
+  static constexpr std::int64_t kWidth = cpu::kPanelF64;
   LinearF64(ConstTensorView weight, ConstTensorView bias)
       : Packed(weight),
         panels_(Shape{(out + kWidth - 1) / kWidth, in, kWidth}, DType::kF64, Device{}),
@@ -100,7 +101,7 @@ class LinearF64 final : public Linear::Packed {
            StreamView) const override {
     const std::int64_t rows = x.size(0);
     for_rows_and_panels(
-        rows, panels_.shape()[0], rows * out * in, 2,
+        rows, panels_.shape()[0], rows * out * in / 4, cpu::kMaxTileRows,
         [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t begin, std::int64_t end) {
           for (std::int64_t panel = begin; panel < end; ++panel) {
             panel_rows(x, y, epilogue, row_begin, row_end, panel);
@@ -115,20 +116,14 @@ class LinearF64 final : public Linear::Packed {
   void panel_rows(ConstTensorView x, TensorView y, const LinearEpilogue& epilogue,
                   std::int64_t row_begin, std::int64_t row_end, std::int64_t panel) const {
     const double* w = panels_.as<double>() + panel * in * kWidth;
-    for (std::int64_t row = row_begin; row < row_end; row += 2) {
-      const bool pair = row + 1 < row_end;
-      const double* x0 = x.as<double>() + row * x.stride(0);
-      const double* x1 = pair ? x0 + x.stride(0) : x0;
-      double sum0[kWidth] = {};
-      double sum1[kWidth] = {};
-      for (std::int64_t k = 0; k < in; ++k) {
-        for (std::int64_t j = 0; j < kWidth; ++j) {
-          sum0[j] += x0[k] * w[k * kWidth + j];
-          sum1[j] += x1[k] * w[k * kWidth + j];
-        }
+    const cpu::SimdKernels& simd = cpu::simd();
+    double sums[cpu::kMaxTileRows * kWidth];
+    for (std::int64_t row = row_begin; row < row_end; row += cpu::kMaxTileRows) {
+      const std::int64_t rows = std::min(cpu::kMaxTileRows, row_end - row);
+      simd.tile_f64(x.as<double>() + row * x.stride(0), x.stride(0), rows, w, in, sums);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        finish(sums + r * kWidth, y, epilogue, row + r, panel * kWidth);
       }
-      finish(sum0, y, epilogue, row, panel * kWidth);
-      if (pair) finish(sum1, y, epilogue, row + 1, panel * kWidth);
     }
   }
 

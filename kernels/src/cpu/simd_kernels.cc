@@ -1,5 +1,7 @@
 #include "simd_kernels.h"
 
+#include "ditar/kernels/cpu_threads.h"
+
 #include <cstdlib>
 #include <string_view>
 
@@ -23,3 +25,9 @@ const SimdKernels& simd() {
 }
 
 }  // namespace ditar::cpu
+
+namespace ditar {
+
+const char* cpu_instructions() noexcept { return cpu::simd().name; }
+
+}  // namespace ditar

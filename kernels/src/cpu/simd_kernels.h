@@ -1,5 +1,6 @@
-// Table of the FP32 inner loops, one instance per instruction set. The loops are single-threaded
-// and allocate nothing; the table is constant. Internal to kernels; thread-safe.
+// Table of the inner loops (FP32, and the product of FP64), one instance per instruction set. The
+// loops are single-threaded and allocate nothing; the table is constant. Internal to kernels;
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +9,15 @@ namespace ditar::cpu {
 
 /// Output features packed together: W (N, K) becomes ceil(N/16) panels of (K, 16), zero-padded.
 inline constexpr std::int64_t kPanel = 16;
+/// The same for FP64: panels of (K, 8).
+inline constexpr std::int64_t kPanelF64 = 8;
 /// No instruction set computes more rows at once than this.
 inline constexpr std::int64_t kMaxTileRows = 6;
 
 inline constexpr std::int64_t panels_of(std::int64_t n) { return (n + kPanel - 1) / kPanel; }
+inline constexpr std::int64_t panels_of_f64(std::int64_t n) {
+  return (n + kPanelF64 - 1) / kPanelF64;
+}
 
 /// Operands of rows x panels of a linear layer; see LinearEpilogue for the order of operations.
 struct GemmArgs {
@@ -63,6 +69,10 @@ struct SimdKernels {
   void (*norm_row)(const float* x, const float* shift, const float* scale, float eps, float* h,
                    std::int64_t d);
   void (*attention)(const AttentionHead& head);
+  /// out[r * 8 + j] = sum over k of x[r * x_stride + k] * panel[k * 8 + j] for rows <=
+  /// kMaxTileRows; each sum is one chain of multiply-adds in k order
+  void (*tile_f64)(const double* x, std::int64_t x_stride, std::int64_t rows, const double* panel,
+                   std::int64_t k, double* out);
 };
 
 extern const SimdKernels kSimdGeneric;

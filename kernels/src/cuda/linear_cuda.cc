@@ -11,9 +11,9 @@ namespace {
 
 class LinearCuda final : public Linear::Packed {
  public:
-  LinearCuda(ConstTensorView weight, ConstTensorView bias, Float32Math math, StreamView stream)
+  LinearCuda(ConstTensorView weight, ConstTensorView bias, bool allow_tf32, StreamView stream)
       : Packed(weight),
-        tf32_(math == Float32Math::kTf32 && weight.dtype() == DType::kF32),
+        tf32_(allow_tf32 && weight.dtype() == DType::kF32),
         weight_(weight.shape(), weight.dtype(), weight.device()),
         bias_(Shape{weight.size(0)}, weight.dtype(), weight.device()) {
     copy(weight, weight_, stream);
@@ -74,9 +74,9 @@ class LinearCuda final : public Linear::Packed {
 }  // namespace
 
 std::unique_ptr<Linear::Packed> Linear::Packed::make_cuda(ConstTensorView weight,
-                                                          ConstTensorView bias, Float32Math math,
+                                                          ConstTensorView bias, bool allow_tf32,
                                                           StreamView stream) {
-  return std::make_unique<LinearCuda>(weight, bias, math, stream);
+  return std::make_unique<LinearCuda>(weight, bias, allow_tf32, stream);
 }
 
 }  // namespace ditar

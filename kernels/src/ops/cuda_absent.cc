@@ -7,7 +7,7 @@
 namespace ditar {
 
 std::unique_ptr<Linear::Packed> Linear::Packed::make_cuda(ConstTensorView weight, ConstTensorView,
-                                                          Float32Math, StreamView) {
+                                                          bool, StreamView) {
   detail::throw_no_cuda(weight.device());
 }
 

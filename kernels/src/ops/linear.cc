@@ -30,16 +30,19 @@ void check_epilogue(const LinearEpilogue& epilogue, const TensorView& y) {
 
 }  // namespace
 
-Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, Float32Math math) {
+Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, bool allow_tf32) {
   check::supported(supports(weight.device(), weight.dtype()), kOp, weight.device(), weight.dtype());
   check::rank(kOp, "weight", weight, 2);
   check::dense(kOp, "weight", weight);
   check::stream(kOp, stream, weight.device());
+  if (allow_tf32 && (weight.device().type != DeviceType::kCuda || weight.dtype() != DType::kF32)) {
+    check::fail(kOp, "allow_tf32", "needs an f32 weight on a CUDA device");
+  }
   if (weight.count() == 0) check::fail(kOp, "weight", "has a size of 0 on axis 0 or 1");
   if (!bias.empty()) {
     check::dense_like(kOp, "bias", bias, Shape{weight.size(0)}, weight.dtype(), weight.device());
   }
-  packed_ = check::is_cuda(weight) ? Packed::make_cuda(weight, bias, math, stream)
+  packed_ = check::is_cuda(weight) ? Packed::make_cuda(weight, bias, allow_tf32, stream)
                                    : Packed::make_cpu(weight, bias);
 }
 

@@ -19,7 +19,7 @@ struct Linear::Packed {
   static std::unique_ptr<Packed> make_cpu(ConstTensorView weight, ConstTensorView bias);
   /// The CUDA kind; copies are enqueued on `stream`. Defined in cuda/linear_cuda.cc.
   static std::unique_ptr<Packed> make_cuda(ConstTensorView weight, ConstTensorView bias,
-                                           Float32Math math, StreamView stream);
+                                           bool allow_tf32, StreamView stream);
 
   std::int64_t in;
   std::int64_t out;

@@ -115,7 +115,8 @@ struct ProgressReport {
   std::vector<std::uint64_t> steps;  ///< by rank
 };
 
-/// Why a side ends the conversation. `kind` is "refused", "error" or "protocol".
+/// Why a side ends the conversation. `kind` is "refused", "error" (the engine's), "protocol" or
+/// "gone" (another rank ended without a word).
 struct FailureReport {
   std::string kind;
   std::string message;

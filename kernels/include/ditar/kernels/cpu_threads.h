@@ -10,5 +10,7 @@ namespace ditar {
 int cpu_threads() noexcept;
 /// @throws InvalidArgument if `threads` is below 1.
 void set_cpu_threads(int threads);
+/// Name of the instruction set that this process's CPU ops use: "avx2" or "generic".
+const char* cpu_instructions() noexcept;
 
 }  // namespace ditar

@@ -20,18 +20,15 @@ struct LinearEpilogue {
   ConstTensorView residual;         ///< (M, N), dense; may be y itself; or empty
 };
 
-/// How f32 weights multiply on CUDA; sums are f32 either way. The CPU knows kExact alone.
-enum class Float32Math : std::uint8_t { kExact, kTf32 };
-
 class Linear {
  public:
   /// @param weight (N, K), dense: f32 or f64 on the CPU, f32, f16 or bf16 on CUDA; x and y have its
   ///        dtype, sums of 16-bit products are f32
   /// @param bias   (N), same dtype and device, or an empty view
+  /// @param allow_tf32 products may be rounded to TF32 first; only f32 weights on CUDA take it
   /// Copies both, on CUDA in the order of `stream`; once that is done the views need not live on.
   /// @throws InvalidArgument naming the axis at fault.
-  Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream,
-         Float32Math math = Float32Math::kExact);
+  Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, bool allow_tf32 = false);
   ~Linear();
   Linear(Linear&&) noexcept;
   Linear& operator=(Linear&&) noexcept;

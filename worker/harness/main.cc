@@ -1,0 +1,107 @@
+// dit-worker: serves a coordinator under mpirun (the default), or works by hand: bench, plan.
+#include "bench.h"
+#include "ditar/config/error.h"
+#include "ditar/config/log.h"
+#include "orphan_guard.h"
+#include "plan_command.h"
+#include "serve.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace {
+
+void add_serve(CLI::App& app, ditar::ServeOptions& options) {
+  app.add_option("--coord", options.coord, "endpoint of the coordinator (ipc:// or tcp://)");
+  app.add_option("--attempt", options.attempt, "id of this launch, 32 hex digits");
+}
+
+CLI::App* add_bench(CLI::App& app, ditar::BenchOptions& options) {
+  auto* bench = app.add_subcommand("bench", "time requests and print a table per rank");
+  bench->footer(
+      "examples:\n"
+      "  dit-worker bench --model config/models/mnist-dit.safetensors\n"
+      "  mpirun -np 2 dit-worker bench --model config/models/mnist-dit.safetensors --plan cfg=2");
+  bench->add_option("--model", options.load.model_path, ".safetensors file or diffusers folder")
+      ->required();
+  bench->add_option("--knobs", options.load.knobs_path, "engine knobs (config/engine.json)");
+  bench->add_option("--precision", options.load.precision, "fp64, fp32, tf32, fp16 or bf16")
+      ->capture_default_str();
+  bench->add_option("--parity", options.load.parity, "auto, official or diffusers")
+      ->capture_default_str();
+  bench->add_option("--plan", options.load.plan, "how ranks split the work, e.g. data=2");
+  bench->add_option("--device", options.device, "cpu, cuda (GPU number = rank) or a GPU's UUID")
+      ->capture_default_str();
+  bench->add_option("--threads", options.threads, "CPU threads a rank")->capture_default_str();
+  bench->add_option("--images", options.images, "images a request")->capture_default_str();
+  bench->add_option("--steps", options.steps, "denoiser steps")->capture_default_str();
+  bench->add_option("--guidance", options.guidance, "1: none")->capture_default_str();
+  bench->add_option("--sampler", options.sampler, "ddpm, ddim or dpmpp2m")->capture_default_str();
+  bench->add_option("--requests", options.requests, "timed requests")->capture_default_str();
+  bench->add_option("--warmup", options.warmup, "requests before those")->capture_default_str();
+  bench->add_option("--seed", options.seed, "of the noise")->capture_default_str();
+  bench->add_flag("--json", options.json, "print JSON with every time");
+  return bench;
+}
+
+CLI::App* add_plan(CLI::App& app, ditar::PlanOptions& options) {
+  auto* plan = app.add_subcommand("plan", "rank the ways to split a job over a topology");
+  plan->footer(
+      "example:\n"
+      "  dit-worker plan --model DiT-XL/2 --topology topology/machines/two-a5500-nvlink.json "
+      "--ranks 2");
+  plan->add_option("--model", options.model, "DiT-S/2 ... DiT-XL/8")->capture_default_str();
+  plan->add_option("--topology", options.topology, "topology file; none: this host's CPU");
+  plan->add_option("--ranks", options.ranks, "ranks there are")->capture_default_str();
+  plan->add_option("--images", options.images, "images a request")->capture_default_str();
+  plan->add_option("--size", options.size, "height and width of the latents")
+      ->capture_default_str();
+  plan->add_option("--steps", options.steps, "denoiser steps")->capture_default_str();
+  plan->add_option("--guidance", options.guidance, "1: none")->capture_default_str();
+  plan->add_option("--precision", options.precision, "fp32, tf32, fp16 or bf16")
+      ->capture_default_str();
+  plan->add_option("--gpu", options.gpu, "figures of this GPU, by its full name");
+  plan->add_option("--memory-cap", options.memory_cap_bytes, "bytes a GPU may use; 0: all");
+  plan->add_flag("--json", options.json, "print JSON");
+  return plan;
+}
+
+int run(const std::function<int()>& action) {
+  try {
+    return action();
+  } catch (const ditar::Error& error) {
+    ditar::log_error(error.message());
+    return ditar::to_int(error.exit_code());
+  } catch (const std::exception& error) {
+    ditar::log_error(error.what());
+    return ditar::to_int(ditar::ExitCode::kFailure);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ditar::die_with_parent();
+  CLI::App app("dit-worker: the DiT engine's worker. dit-ar launches it through mpirun.");
+  ditar::ServeOptions serve;
+  ditar::BenchOptions bench;
+  ditar::PlanOptions plan;
+  app.require_subcommand(0, 1);
+  add_serve(app, serve);
+  const CLI::App* bench_app = add_bench(app, bench);
+  const CLI::App* plan_app = add_plan(app, plan);
+  try {
+    app.parse(argc, argv);
+    if (bench_app->count() + plan_app->count() == 0 &&
+        (serve.coord.empty() || serve.attempt.empty())) {
+      throw CLI::RequiredError("--coord and --attempt, or a subcommand (bench, plan)");
+    }
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : ditar::to_int(ditar::ExitCode::kUsage);
+  }
+  if (bench_app->count() != 0) return run([&] { return ditar::bench(bench); });
+  if (plan_app->count() != 0) return run([&] { return ditar::plan_command(plan); });
+  return run([&] { return ditar::serve(serve); });
+}
