@@ -2,11 +2,12 @@
 
 #include "check.h"
 #include "cpu_ops.h"
+#include "cuda_ops.h"
 
 namespace ditar {
 
 bool supports_pointwise(Device device, DType dtype) noexcept {
-  return check::is_cpu_float(device, dtype);
+  return check::is_cpu_float(device, dtype) || cuda::serves(device, dtype);
 }
 
 void activate(ConstTensorView x, Activation activation, TensorView y, StreamView stream) {
@@ -15,6 +16,7 @@ void activate(ConstTensorView x, Activation activation, TensorView y, StreamView
   check::dense(kOp, "x", x);
   check::dense_like(kOp, "y", y, x.shape(), x.dtype(), x.device());
   check::stream(kOp, stream, x.device());
+  if (check::is_cuda(x)) return cuda::activate(x, activation, y, stream);
   cpu::activate(x, activation, y);
 }
 
@@ -25,6 +27,7 @@ void add(ConstTensorView a, ConstTensorView b, TensorView y, StreamView stream) 
   check::dense_like(kOp, "b", b, a.shape(), a.dtype(), a.device());
   check::dense_like(kOp, "y", y, a.shape(), a.dtype(), a.device());
   check::stream(kOp, stream, a.device());
+  if (check::is_cuda(a)) return cuda::add(a, b, y, stream);
   cpu::add(a, b, y);
 }
 

@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "cpu_ops.h"
+#include "cuda_ops.h"
 
 #include <cmath>
 #include <cstdint>
@@ -15,6 +16,9 @@ void check_operand(const char* op, const char* operand, ConstTensorView view, co
   check::shape(op, operand, view, expected);
   check::unit_last_stride(op, operand, view);
 }
+
+/// Sums of 16-bit attention are kept in f32.
+DType sum_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
 
 /// (B, S, H, D) of part `index` of packed (B, T, 3, H, D).
 ConstTensorView part_of(ConstTensorView qkv, std::int64_t index) {
@@ -30,12 +34,14 @@ ConstTensorView part_of(ConstTensorView qkv, std::int64_t index) {
 }  // namespace
 
 bool supports_attention(Device device, DType dtype, std::int64_t head_size) noexcept {
-  return check::is_cpu_float(device, dtype) && head_size > 0;
+  if (head_size < 1) return false;
+  if (cuda::serves(device, dtype)) return head_size <= cuda::kMaxHeadSize;
+  return check::is_cpu_float(device, dtype);
 }
 
 std::size_t attention_workspace_bytes(Device device, DType dtype, std::int64_t q_length,
                                       std::int64_t kv_length, std::int64_t head_size) noexcept {
-  if (!supports_attention(device, dtype, head_size)) return 0;
+  if (device.type == DeviceType::kCuda || !supports_attention(device, dtype, head_size)) return 0;
   return cpu::attention_workspace_bytes(dtype, q_length, kv_length, head_size);
 }
 
@@ -58,17 +64,18 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, double s
   }
   if (!log_sum_exp.empty()) {
     check::dense_like(kOp, "log_sum_exp", log_sum_exp, Shape{q.size(0), q.size(2), q.size(1)},
-                      q.dtype(), q.device());
+                      sum_dtype(q.dtype()), q.device());
   }
   const std::size_t needed =
       attention_workspace_bytes(q.device(), q.dtype(), q.size(1), k.size(1), q.size(3));
-  if (workspace.empty() || workspace.size_bytes() < needed) {
+  if (needed > 0 && (workspace.empty() || workspace.size_bytes() < needed)) {
     check::fail(kOp, "workspace", "is smaller than " + std::to_string(needed) + " bytes");
   }
   if (reinterpret_cast<std::uintptr_t>(workspace.data()) % 64 != 0) {
     check::fail(kOp, "workspace", "must be aligned to 64 bytes");
   }
   if (q.count() == 0) return;
+  if (check::is_cuda(q)) return cuda::attention(q, k, v, scale, out, log_sum_exp, stream);
   cpu::attention(q, k, v, scale, out, log_sum_exp, workspace);
 }
 
@@ -94,9 +101,10 @@ void attention_merge(ConstTensorView part, ConstTensorView part_lse, TensorView 
   check::unit_last_stride(kOp, "part", part);
   check_operand(kOp, "out", out, part.shape(), part.dtype(), part.device());
   const Shape rows{part.size(0), part.size(2), part.size(1)};
-  check::dense_like(kOp, "part_lse", part_lse, rows, part.dtype(), part.device());
-  check::dense_like(kOp, "lse", lse, rows, part.dtype(), part.device());
+  check::dense_like(kOp, "part_lse", part_lse, rows, sum_dtype(part.dtype()), part.device());
+  check::dense_like(kOp, "lse", lse, rows, sum_dtype(part.dtype()), part.device());
   check::stream(kOp, stream, part.device());
+  if (check::is_cuda(part)) return cuda::attention_merge(part, part_lse, out, lse, stream);
   cpu::attention_merge(part, part_lse, out, lse);
 }
 

@@ -13,6 +13,11 @@ inline bool is_cpu_float(Device device, DType dtype) noexcept {
   return device.type == DeviceType::kCpu && (dtype == DType::kF32 || dtype == DType::kF64);
 }
 
+template <typename View>
+bool is_cuda(const View& view) noexcept {
+  return view.device().type == DeviceType::kCuda;
+}
+
 [[noreturn]] inline void fail(const char* op, const char* operand, const std::string& what) {
   throw InvalidArgument(std::string(op) + ": " + operand + " " + what);
 }
@@ -21,7 +26,8 @@ inline bool is_cpu_float(Device device, DType dtype) noexcept {
 inline void supported(bool yes, const char* op, Device device, DType dtype) {
   if (yes) return;
   throw InvalidArgument(std::string(op) + " is not supported for " + std::string(to_string(dtype)) +
-                        " on " + to_string(device) + "; on cpu use f32 or f64");
+                        " on " + to_string(device) +
+                        "; use f32 or f64 on cpu, f32, f16 or bf16 on cuda");
 }
 
 template <typename View>

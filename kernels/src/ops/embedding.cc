@@ -2,11 +2,12 @@
 
 #include "check.h"
 #include "cpu_ops.h"
+#include "cuda_ops.h"
 
 namespace ditar {
 
 bool supports_embedding(Device device, DType dtype) noexcept {
-  return check::is_cpu_float(device, dtype);
+  return check::is_cpu_float(device, dtype) || cuda::serves(device, dtype);
 }
 
 void timestep_embedding(std::span<const double> timesteps, TimestepFrequencies frequencies,
@@ -23,8 +24,11 @@ void timestep_embedding(std::span<const double> timesteps, TimestepFrequencies f
                     " on axis 1; the width must be even and 4 or more");
   }
   if (!(max_period > 0.0)) check::fail(kOp, "max_period", "must be above 0");
-  cpu::timestep_embedding(timesteps, frequencies == TimestepFrequencies::kDiffusers ? 1.0 : 0.0,
-                          out, max_period);
+  const double shift = frequencies == TimestepFrequencies::kDiffusers ? 1.0 : 0.0;
+  if (check::is_cuda(out)) {
+    return cuda::timestep_embedding(timesteps, shift, out, max_period, stream);
+  }
+  cpu::timestep_embedding(timesteps, shift, out, max_period);
 }
 
 void embedding_lookup(ConstTensorView table, std::span<const std::int32_t> indices, TensorView out,
@@ -45,6 +49,7 @@ void embedding_lookup(ConstTensorView table, std::span<const std::int32_t> indic
                       ", outside 0.." + std::to_string(table.size(0) - 1));
     }
   }
+  if (check::is_cuda(table)) return cuda::embedding_lookup(table, indices, out, stream);
   cpu::embedding_lookup(table, indices, out);
 }
 
@@ -55,6 +60,7 @@ void add_rows(ConstTensorView rows, TensorView x, StreamView stream) {
   check::dense(kOp, "x", x);
   check::dense_like(kOp, "rows", rows, Shape{x.size(1), x.size(2)}, x.dtype(), x.device());
   check::stream(kOp, stream, x.device());
+  if (check::is_cuda(x)) return cuda::add_rows(rows, x, stream);
   cpu::add_rows(rows, x);
 }
 

@@ -1,6 +1,7 @@
 #include "ditar/kernels/ops/linear.h"
 
 #include "check.h"
+#include "cuda_ops.h"
 #include "linear_backend.h"
 
 namespace ditar {
@@ -41,7 +42,8 @@ Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, 
   if (!bias.empty()) {
     check::dense_like(kOp, "bias", bias, Shape{weight.size(0)}, weight.dtype(), weight.device());
   }
-  packed_ = Packed::make_cpu(weight, bias);
+  packed_ = check::is_cuda(weight) ? Packed::make_cuda(weight, bias, allow_tf32, stream)
+                                   : Packed::make_cpu(weight, bias);
 }
 
 Linear::~Linear() = default;
@@ -49,7 +51,7 @@ Linear::Linear(Linear&&) noexcept = default;
 Linear& Linear::operator=(Linear&&) noexcept = default;
 
 bool Linear::supports(Device device, DType dtype) noexcept {
-  return check::is_cpu_float(device, dtype);
+  return check::is_cpu_float(device, dtype) || cuda::serves(device, dtype);
 }
 std::int64_t Linear::in_features() const noexcept { return packed_->in; }
 std::int64_t Linear::out_features() const noexcept { return packed_->out; }

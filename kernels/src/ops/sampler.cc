@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "cpu_ops.h"
+#include "cuda_ops.h"
 
 namespace ditar {
 namespace {
@@ -34,7 +35,7 @@ void check_alike(const char* op, const char* operand, ConstTensorView view, Cons
 }  // namespace
 
 bool supports_sampler(Device device, DType dtype) noexcept {
-  return check::is_cpu_float(device, dtype);
+  return check::is_cpu_float(device, dtype) || cuda::serves(device, dtype);
 }
 
 void guidance_combine(ConstTensorView cond, ConstTensorView uncond, double guidance,
@@ -49,8 +50,11 @@ void guidance_combine(ConstTensorView cond, ConstTensorView uncond, double guida
         kOp, "guided_channels",
         "is " + std::to_string(guided_channels) + ", expected 0.." + std::to_string(out.size(1)));
   }
-  cpu::guidance_combine(cond, uncond, guidance,
-                        guided_channels == 0 ? out.size(1) : guided_channels, out);
+  const std::int64_t guided = guided_channels == 0 ? out.size(1) : guided_channels;
+  if (check::is_cuda(out)) {
+    return cuda::guidance_combine(cond, uncond, guidance, guided, out, stream);
+  }
+  cpu::guidance_combine(cond, uncond, guidance, guided, out);
 }
 
 void sampler_update(const AffineStep& step, ConstTensorView x, ConstTensorView eps,
@@ -62,6 +66,9 @@ void sampler_update(const AffineStep& step, ConstTensorView x, ConstTensorView e
   if (step.b != 0.0) check_wide(kOp, "eps", eps, out);
   if (step.c != 0.0) check_alike(kOp, "previous", previous, out);
   if (step.s != 0.0) check_alike(kOp, "noise", noise, out);
+  if (check::is_cuda(out)) {
+    return cuda::sampler_update(step, x, eps, previous, noise, out, stream);
+  }
   cpu::sampler_update(step, x, eps, previous, noise, out);
 }
 
@@ -72,6 +79,9 @@ void add_learned_noise(ConstTensorView model_out, double min_log, double max_log
   check::dense_like(kOp, "model_out", model_out,
                     Shape{x.size(0), 2 * x.size(1), x.size(2), x.size(3)}, x.dtype(), x.device());
   check_alike(kOp, "noise", noise, x);
+  if (check::is_cuda(x)) {
+    return cuda::add_learned_noise(model_out, min_log, max_log, noise, x, stream);
+  }
   cpu::add_learned_noise(model_out, min_log, max_log, noise, x);
 }
 
@@ -82,6 +92,7 @@ void fill_noise(std::uint64_t seed, std::span<const std::uint64_t> images, std::
   check::shape(
       kOp, "out", out,
       Shape{static_cast<std::int64_t>(images.size()), out.size(1), out.size(2), out.size(3)});
+  if (check::is_cuda(out)) return cuda::fill_noise(seed, images, step, out, stream);
   cpu::fill_noise(seed, images, step, out);
 }
 

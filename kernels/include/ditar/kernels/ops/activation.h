@@ -1,5 +1,5 @@
 // Pointwise ops. All stateless and thread-safe; outputs may alias inputs exactly, not partly.
-// dtypes f32, f64 on the CPU; every view dense.
+// dtypes f32, f64 on the CPU, f32, f16, bf16 on CUDA (computed in f32); every view dense.
 #pragma once
 
 #include "ditar/kernels/stream.h"

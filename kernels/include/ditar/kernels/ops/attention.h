@@ -18,7 +18,8 @@ std::size_t attention_workspace_bytes(Device device, DType dtype, std::int64_t q
 /// out = softmax(scale q k^T) v, the row maximum subtracted first.
 /// @param q    (B, S, H, D)    @param k, v (B, S', H, D)    @param out (B, S, H, D), no overlap
 /// @param scale usually D^-0.5
-/// @param log_sum_exp (B, H, S) dense, same dtype, or empty: natural log of the sum of exp(scale
+/// @param log_sum_exp (B, H, S) dense, same dtype (f32 for 16-bit q), or empty: natural log of the
+/// sum of exp(scale
 ///        q k^T) of each row, for attention_merge()
 /// @param workspace u8, dense, 64-byte aligned, >= attention_workspace_bytes()
 /// @throws InvalidArgument naming the operand and axis at fault.

@@ -1,4 +1,5 @@
-// Embeddings of timesteps, labels and positions. Stateless, thread-safe. f32, f64 on the CPU.
+// Embeddings of timesteps, labels and positions. Stateless, thread-safe. f32, f64 on the CPU; f32,
+// f16, bf16 on CUDA, where host values travel as kernel arguments and a captured graph keeps them.
 #pragma once
 
 #include "ditar/kernels/stream.h"

@@ -1,6 +1,7 @@
 // Linear: y = epilogue(x W^T + bias) with the weight packed once, at load time. Owns the packed
 // weight and bias; move-only. run() is const, allocates nothing and may be called from several
-// threads. Each row of y depends on the same row of x alone: bits do not change with M or threads.
+// threads. Each row of y depends on the same row of x alone: on the CPU bits do not change with M
+// or threads; on CUDA equal calls give equal bits, but another M may run another algorithm.
 #pragma once
 
 #include "ditar/kernels/ops/activation.h"
@@ -21,10 +22,12 @@ struct LinearEpilogue {
 
 class Linear {
  public:
-  /// @param weight (N, K), dense: f32 or f64 on the CPU; arithmetic and y have its dtype
+  /// @param weight (N, K), dense: f32 or f64 on the CPU, f32, f16 or bf16 on CUDA; x and y have its
+  ///        dtype, sums of 16-bit products are f32
   /// @param bias   (N), same dtype and device, or an empty view
   /// @param allow_tf32 products may be rounded to TF32 first; only f32 weights on CUDA take it
-  /// Copies both; the views need not live on. @throws InvalidArgument naming the axis at fault.
+  /// Copies both, on CUDA in the order of `stream`; once that is done the views need not live on.
+  /// @throws InvalidArgument naming the axis at fault.
   Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, bool allow_tf32 = false);
   ~Linear();
   Linear(Linear&&) noexcept;
@@ -39,7 +42,7 @@ class Linear {
   Device device() const noexcept;
   /// Bytes held by the packed copy.
   std::size_t packed_bytes() const noexcept;
-  /// Scratch that run() needs for M rows; 0 on the CPU.
+  /// Scratch that run() needs for M rows; 0 on the CPU. One workspace per stream.
   std::size_t workspace_bytes(std::int64_t rows) const noexcept;
 
   /// @param x (M, K), unit column stride, any row stride   @param y (M, N), likewise; no overlap

@@ -1,8 +1,8 @@
 // The norm and modulation of an adaLN block. Stateless, thread-safe. x, y, h dense (B, T, D);
 // shift, scale and gate are (B, D) with unit column stride and any row stride, so that rows of a
 // hoisted table are read in place (a row stride of 0 shares one row among all images). f32, f64 on
-// the CPU. LN(x) = (x - mean) / sqrt(var + eps) over D, biased variance, no affine part; two
-// passes.
+// the CPU; f32, f16, bf16 on CUDA, where x may be f32 while all others are 16-bit. LN(x) = (x -
+// mean) / sqrt(var + eps) over D, biased variance, no affine part; two passes.
 #pragma once
 
 #include "ditar/kernels/stream.h"

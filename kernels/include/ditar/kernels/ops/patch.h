@@ -1,5 +1,6 @@
 // Images to token rows and back. Pure copies: stateless, thread-safe, exact. Dense f32 or f64 on
-// the CPU. Tokens run row-major over the (height/p, width/p) grid; rectangular images are fine.
+// the CPU; f32, f16, bf16 on CUDA, where image and tokens may differ in dtype (rounded to nearest).
+// Tokens run row-major over the (height/p, width/p) grid; rectangular images are fine.
 #pragma once
 
 #include "ditar/kernels/stream.h"

@@ -1,7 +1,7 @@
 // What happens to a denoiser's output: guidance, one sampler step, learned variance, noise. All
-// stateless and thread-safe. Images are dense (B, C, height, width), f32 or f64 on the CPU;
-// step scalars are FP64 on the host and rounded to the tensors' dtype once. Pointwise, so any
-// output may be any input exactly.
+// stateless and thread-safe. Images are dense (B, C, height, width), f32 or f64 on the CPU, f32,
+// f16 or bf16 on CUDA; step scalars are FP64 on the host and rounded to the tensors' dtype once.
+// Pointwise, so any output may be any input exactly.
 #pragma once
 
 #include "ditar/kernels/stream.h"

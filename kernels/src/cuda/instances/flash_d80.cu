@@ -1,0 +1,10 @@
+// Written by scripts/generate_attention.py.
+#include "cuda/flash_attention.cuh"
+#include "cuda/flash_instances.h"
+
+namespace ditar::cuda {
+void flash_attention_d80(DType dtype, AttentionTile tile, const AttentionLaunch& arguments,
+                         cudaStream_t stream) {
+  launch_flash_of_size<80, 64, 4, 2>(dtype, tile, arguments, stream);
+}
+}  // namespace ditar::cuda
