@@ -19,7 +19,8 @@ std::string difference(const Project& project, const nlohmann::json& body) {
     return "its receipt is not the one that the ledger names";
   }
   std::ifstream stream(file);
-  const nlohmann::json receipt = nlohmann::json::parse(stream);
+  const nlohmann::json receipt = nlohmann::json::parse(stream, nullptr, false);
+  if (receipt.is_discarded()) return "its receipt " + file.string() + " is not JSON";
   if (!receipt.contains("decision")) return {};
   Evidence evidence;
   evidence.sigma0 = receipt.at("sigma0");
