@@ -16,7 +16,7 @@ TEXT = """// Written by scripts/generate_attention.py.
 
 namespace ditar::cuda {{
 void flash_attention_d{size}(DType dtype, AttentionTile tile, const AttentionLaunch& arguments,
-                         cudaStream_t stream) {{
+{indent}cudaStream_t stream) {{
   launch_flash_of_size<{size}, {keys}, {warps}, {tiles}>(dtype, tile, arguments, stream);
 }}
 }}  // namespace ditar::cuda
@@ -28,7 +28,8 @@ def main():
     check = sys.argv[1:] == ["--check"]
     for size, (keys, warps, tiles) in INSTANCES.items():
         path = folder / f"flash_d{size}.cu"
-        text = TEXT.format(size=size, keys=keys, warps=warps, tiles=tiles)
+        indent = " " * len(f"void flash_attention_d{size}(")
+        text = TEXT.format(size=size, indent=indent, keys=keys, warps=warps, tiles=tiles)
         if check and (not path.exists() or path.read_text() != text):
             sys.exit(f"{path} differs from its generator; run scripts/generate_attention.py")
         if not check:

@@ -1,5 +1,6 @@
 // The other CUDA ops against the FP64 ops of the CPU, per dtype, over odd shapes and strides.
 #include "cuda_testing.h"
+#include "ditar/kernels/graph.h"
 #include "ditar/kernels/ops/activation.h"
 #include "ditar/kernels/ops/embedding.h"
 #include "ditar/kernels/ops/linear.h"
@@ -206,6 +207,36 @@ TEST_P(CudaOpsTest, ConversionRoundsToNearest) {
   convert(out, back, stream());
   EXPECT_LE(error_of(out, narrow), GetParam() == DType::kF32 ? 0.0 : tolerance(GetParam()));
   EXPECT_EQ(back.values(), out.values());
+}
+
+// A graph reads memory anew at each launch and keeps host values.
+TEST_P(CudaOpsTest, GraphsRepeatWhatTheyRecorded) {
+  HostValues w(Shape{64, 32}, GetParam(), 1), x(Shape{20, 32}, GetParam(), 2);
+  HostValues other(Shape{20, 32}, GetParam(), 3);
+  GpuTensor gw(w, stream()), gx(x, stream()), gother(other, stream());
+  GpuTensor out(Shape{20, 64}, GetParam(), stream()), plain(Shape{20, 64}, GetParam(), stream());
+  const Linear layer(gw, {}, stream());
+  Tensor scratch(Shape{static_cast<std::int64_t>(layer.workspace_bytes(20))}, DType::kU8, kGpu);
+  const auto work = [&](TensorView y) {
+    layer.run(gx, y, {.activation = Activation::kSilu, .gate = {}, .residual = {}}, scratch,
+              stream());
+    activate(y, Activation::kGeluTanh, y, stream());
+  };
+  work(plain);
+  const Graph graph(stream(), [&] { work(out); });
+  graph.launch(stream());
+  EXPECT_EQ(out.bytes(), plain.bytes());
+  copy(gother, gx, stream());
+  work(plain);
+  graph.launch(stream());
+  EXPECT_EQ(out.bytes(), plain.bytes());
+}
+
+TEST_P(CudaOpsTest, GraphsRefuseBodiesThatThrow) {
+  EXPECT_THROW(Graph(stream(), [] { throw InvalidArgument("refused inside"); }), InvalidArgument);
+  GpuTensor x(Shape{2, 2}, GetParam(), stream());
+  add(x, x, x, stream());  // the stream still works
+  stream().synchronize();
 }
 
 TEST_P(CudaOpsTest, RefusesWhatTheCpuAloneServes) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 namespace ditar {
 namespace {
@@ -71,6 +72,33 @@ TEST_P(CudaEngineTest, RepeatsItsBitsAndFeelsSeedAndGuidance) {
   other.first = 1;  // other labels and latents
   EXPECT_NE(generate(*engine, other), first);
   EXPECT_EQ(generate(*engine, request), first);
+}
+
+// Recorded steps against steps enqueued op by op, which compute each step's modulations in a GEMM
+// of another size: over requests that share recordings and requests that do not.
+TEST_P(CudaEngineTest, GraphsFollowPlainSteps) {
+  const std::string knobs = ::testing::TempDir() + "/plain_steps.json";
+  std::ofstream(knobs) << "{\"graph_capture\": false, \"modulation_table_mib\": 0}";
+  EngineOptions options;
+  options.device = "cuda:0";
+  options.precision = GetParam().precision;
+  const auto recorded = load(options);
+  options.knobs_path = knobs;
+  const auto plain = load(options);
+  for (const SamplerKind sampler :
+       {SamplerKind::kDdim, SamplerKind::kDdpm, SamplerKind::kDpmSolverPlusPlus2M}) {
+    for (const std::int64_t first : {0, 1, 2}) {
+      for (const std::int64_t images : {1, 4}) {
+        const Request request{.images = images,
+                              .sampler = sampler,
+                              .seed = static_cast<std::uint64_t>(first),
+                              .first = first};
+        EXPECT_LE(relative_l2(generate(*recorded, request), generate(*plain, request)),
+                  GetParam().relative_l2);
+        EXPECT_EQ(generate(*recorded, request), generate(*recorded, request));
+      }
+    }
+  }
 }
 
 std::string name(const ::testing::TestParamInfo<Limit>& info) {

@@ -26,6 +26,8 @@ class Conditioning {
   /// allocation.
   /// @return whether anything was enqueued.
   bool ensure(std::size_t k, StreamView stream);
+  /// Makes the next ensure() enqueue its part anew.
+  void forget() noexcept { first_ = held_ = 0; }
   /// Part `which` of 6 (shift, scale, gate, shift, scale, gate) of a block at a held step, (rows,
   /// D).
   ConstTensorView block(std::size_t block, std::size_t k, int which);

@@ -25,6 +25,9 @@ class Denoiser {
   /// and looked at: @throws Error naming the layer and the step that first is not finite.
   ConstTensorView run(ConstTensorView x, std::size_t k, PhaseClock& clock, bool check = false);
 
+  /// Makes the next run() enqueue the modulations of its step anew.
+  void forget_modulations() noexcept { conditioning_.forget(); }
+
   std::int64_t rows() const noexcept { return static_cast<std::int64_t>(labels_.size()); }
   std::int64_t workspace_bytes() const noexcept {
     return arena_.planned_bytes() + conditioning_.size_bytes();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <thread>
 
 namespace ditar {
@@ -142,11 +143,16 @@ void DitEngine::prepare(const RequestShape& shape, const RequestSchedule& schedu
   const auto null_class = static_cast<std::int32_t>(weights_.config.classes);
   if (shard_.unconditional)
     rows.insert(rows.end(), static_cast<std::size_t>(shard_.images), null_class);
+  const bool alike =
+      std::adjacent_find(rows.begin(), rows.end(), std::not_equal_to<>()) == rows.end();
+  std::vector<Graph> former = std::move(graphs_);  // a failure below leaves none
+  graphs_.clear();
   denoiser_.prepare(shard_.images, std::move(rows), visited.timesteps);
   plan_latents();
   injected_.clear();
   check_memory();
   peak_bytes_ = std::max(peak_bytes_, planned_bytes());
+  record_steps(std::move(former), alike);
   clock_.mark(Phase::kPrepare);
 }
 
@@ -202,10 +208,33 @@ void DitEngine::download(ConstTensorView latents, float* values) {
   stream_.view().synchronize();
 }
 
+// The first and the last step run once before recording, so that libraries load what they load at
+// first use. A request that differs in labels or latents alone is served by the graphs there are.
+void DitEngine::record_steps(std::vector<Graph> former, bool labels_alike) {
+  if (!knobs_.graph_capture || !Graph::supported(device_) || split_.cfg == 2) return;
+  Recorded wanted{shape_, schedule_, labels_alike};
+  if (!sampler_.draws_noise) wanted.schedule.noise_seed = 0;
+  if (!former.empty() && wanted == recorded_) {
+    graphs_ = std::move(former);
+    return;
+  }
+  const std::size_t steps = sampler_.steps.size();
+  advance(0, false);
+  advance(steps - 1, false);
+  denoiser_.forget_modulations();
+  std::vector<Graph> graphs;
+  for (std::size_t k = 0; k < steps; ++k) {
+    graphs.emplace_back(stream_, [&] { advance(k, false); });
+  }
+  graphs_ = std::move(graphs);
+  recorded_ = std::move(wanted);
+}
+
 void DitEngine::inject_noise(std::vector<float> noise) {
   require(noise.size() == sampler_.steps.size() * static_cast<std::size_t>(shape_.count()),
           "inject_noise: give steps * images * channels * height * width values");
   injected_ = std::move(noise);
+  denoiser_.forget_modulations();
 }
 
 void DitEngine::set_latents(std::span<const float> latents) {
@@ -309,12 +338,15 @@ void DitEngine::step(std::int64_t k) {
           "step " + std::to_string(k) + " is outside the prepared schedule of " +
               std::to_string(schedule_.timesteps.size()) + " steps");
   if (k % knobs_.step_stride != 0) return;
+  const auto index = static_cast<std::size_t>(k / knobs_.step_stride);
+  if (!graphs_.empty() && injected_.empty()) return graphs_[index].launch(stream_);
   set_cpu_threads(threads_);
-  advance(static_cast<std::size_t>(k / knobs_.step_stride), false);
+  advance(index, false);
 }
 
 // The request is deterministic, so it is run again with every layer looked at.
 void DitEngine::explain_not_finite() {
+  denoiser_.forget_modulations();
   copy(start_, x_, stream_);
   for (std::size_t k = 0; k < sampler_.steps.size(); ++k) advance(k, true);
   throw Error("the result is not finite after the last sampler step; check the starting latents");

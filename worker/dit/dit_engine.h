@@ -4,6 +4,7 @@
 #pragma once
 
 #include "denoiser.h"
+#include "ditar/kernels/graph.h"
 #include "ditar/worker/engine.h"
 #include "sampler_plan.h"
 #include "split_plan.h"
@@ -53,6 +54,8 @@ class DitEngine final : public Engine {
   ConstTensorView gather_branches(ConstTensorView output);
   ConstTensorView noise_for(std::size_t k);
   void update(std::size_t k);
+  /// Records every step as a graph, unless those of the request before serve this one too.
+  void record_steps(std::vector<Graph> former, bool labels_alike);
   void collect(std::span<float> out);
   void explain_not_finite();
   int rank() const;
@@ -85,6 +88,15 @@ class DitEngine final : public Engine {
   TensorView staged_;  ///< FP32 latents on the device; unused on the CPU
   Tensor staging_;     ///< FP32 latents in host memory on their way in and out
   std::vector<float> injected_;
+  /// What the recorded steps hold besides the contents of memory.
+  struct Recorded {
+    RequestShape shape;
+    RequestSchedule schedule;
+    bool labels_alike = false;
+    friend bool operator==(const Recorded&, const Recorded&) = default;
+  };
+  Recorded recorded_;
+  std::vector<Graph> graphs_;   ///< one for each sampler step; empty: steps are enqueued op by op
   ConstTensorView eps_, cond_;  ///< guided and conditional output of the last prediction
 };
 

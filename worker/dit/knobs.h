@@ -17,6 +17,8 @@ struct Knobs {
   /// Upper bound on the table of all steps' modulations; longer schedules are computed in parts. 0:
   /// each step computes its own.
   std::int64_t modulation_table_mib = 256;
+  /// On a GPU, record each step once per shape and schedule and launch it as one graph.
+  bool graph_capture = true;
   /// Approximation, 1 = off: the denoiser runs at every n-th step and its output is used again at
   /// the steps between.
   std::int64_t step_cache_interval = 1;

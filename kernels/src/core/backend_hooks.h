@@ -23,5 +23,11 @@ void cuda_event_record(Device device, void* event, void* stream);
 void cuda_event_wait(Device device, void* event, void* stream);
 void cuda_event_synchronize(Device device, void* event);
 float cuda_event_elapsed_ms(Device device, void* start, void* stop);
+void cuda_capture_begin(Device device, void* stream);
+/// The recorded work, ready to launch; never null.
+void* cuda_capture_end(Device device, void* stream);
+void cuda_capture_abandon(Device device, void* stream) noexcept;
+void cuda_graph_launch(Device device, void* graph, void* stream);
+void cuda_graph_destroy(void* graph) noexcept;
 
 }  // namespace ditar::detail

@@ -35,6 +35,11 @@ void cuda_event_record(Device device, void*, void*) { throw_no_cuda(device); }
 void cuda_event_wait(Device device, void*, void*) { throw_no_cuda(device); }
 void cuda_event_synchronize(Device device, void*) { throw_no_cuda(device); }
 float cuda_event_elapsed_ms(Device device, void*, void*) { throw_no_cuda(device); }
+void cuda_capture_begin(Device device, void*) { throw_no_cuda(device); }
+void* cuda_capture_end(Device device, void*) { throw_no_cuda(device); }
+void cuda_capture_abandon(Device, void*) noexcept {}
+void cuda_graph_launch(Device device, void*, void*) { throw_no_cuda(device); }
+void cuda_graph_destroy(void*) noexcept {}
 
 }  // namespace detail
 }  // namespace ditar

@@ -172,5 +172,43 @@ float cuda_event_elapsed_ms(Device device, void* start, void* stop) {
   return milliseconds;
 }
 
+// Thread-local capture: other threads may allocate meanwhile, the body may not.
+void cuda_capture_begin(Device device, void* stream) {
+  const DeviceGuard guard(device);
+  cuda::check(
+      cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal),
+      "cudaStreamBeginCapture");
+}
+
+void* cuda_capture_end(Device device, void* stream) {
+  const DeviceGuard guard(device);
+  cudaGraph_t graph = nullptr;
+  cuda::check(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph),
+              "cudaStreamEndCapture");
+  cudaGraphExec_t ready = nullptr;
+  const cudaError_t code = cudaGraphInstantiate(&ready, graph, 0);
+  cudaGraphDestroy(graph);
+  cuda::check(code, "cudaGraphInstantiate");
+  return ready;
+}
+
+void cuda_capture_abandon(Device, void* stream) noexcept {
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaGetLastError();
+}
+
+void cuda_graph_launch(Device device, void* graph, void* stream) {
+  const DeviceGuard guard(device);
+  cuda::check(
+      cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream)),
+      "cudaGraphLaunch");
+}
+
+void cuda_graph_destroy(void* graph) noexcept {
+  cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
+}
+
 }  // namespace detail
 }  // namespace ditar

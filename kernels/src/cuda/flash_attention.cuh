@@ -36,6 +36,8 @@ struct FlashKernel {
   static constexpr int kQuery = kRows * kStride;
   static constexpr int kSharedBytes = (kBuffers > kQuery ? kBuffers : kQuery) * int(sizeof(T));
 
+  static_assert(kSharedBytes <= 99 * 1024, "more shared memory than a block of sm_86 may have");
+
   /// rows x D elements, global -> shared; rows at or past `limit` become zeros.
   template <int kCount>
   static __device__ void load_tile(T* shared, const T* global, std::int64_t row_stride, int first,
