@@ -61,7 +61,8 @@ class TorchDit(nn.Module):
         p = self.patch
         h = self.x_embedder["proj"](x).flatten(2).transpose(1, 2) + self.pos_embed
         angles = t.float()[:, None] * self.freqs[None]
-        c = self.t_embedder["mlp"](torch.cat([angles.cos(), angles.sin()], dim=1))
+        features = torch.cat([angles.cos(), angles.sin()], dim=1).to(x.dtype)
+        c = self.t_embedder["mlp"](features)
         c = c + self.y_embedder["embedding_table"](y)
         for block in self.blocks:
             h = block(h, c)

@@ -38,6 +38,11 @@ std::string Checkpoint::embedder_prefix(std::int64_t block) const {
   return embedder_per_block_ ? "embedder." + std::to_string(block) + "." : "";
 }
 
+const SafetensorsEntry* Checkpoint::whole(const std::string& name) const noexcept {
+  const auto it = tensors_.find(name);
+  return it != tensors_.end() && it->second.parts.size() == 1 ? it->second.parts.front() : nullptr;
+}
+
 std::vector<double> Checkpoint::read(const std::string& name) const {
   const auto it = tensors_.find(name);
   if (it == tensors_.end()) throw DataError(name_ + ": the tensor \"" + name + "\" is missing");

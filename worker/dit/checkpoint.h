@@ -36,6 +36,8 @@ class Checkpoint {
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
   /// Values in FP64 (every stored floating type is exact in it). @throws DataError if missing.
   std::vector<double> read(const std::string& name) const;
+  /// The stored bytes, where the tensor lies in one piece; else null.
+  const SafetensorsEntry* whole(const std::string& name) const noexcept;
   /// What a person should know about the choice of files; empty if there is nothing.
   const std::vector<std::string>& notices() const noexcept { return notices_; }
 

@@ -21,6 +21,15 @@ void read_count(const ConfigTree& tree, const char* key, std::int64_t least, std
   }
 }
 
+std::string escaped(const std::string& value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) out += c;
+  }
+  return out;
+}
+
 std::string text(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
@@ -30,13 +39,14 @@ Knobs read_knobs(const std::string& path) {
   if (path.empty()) return knobs;
   const ConfigTree tree = ConfigTree::read_file(path);
   tree.require_known({"fuse_gate_norm", "share_patch_embed", "batch_guidance",
-                      "modulation_table_mib", "graph_capture", "step_cache_interval", "step_stride",
-                      "int8_weights"});
+                      "modulation_table_mib", "graph_capture", "gemm_table", "step_cache_interval",
+                      "step_stride", "int8_weights"});
   read_flag(tree, "fuse_gate_norm", knobs.fuse_gate_norm);
   read_flag(tree, "share_patch_embed", knobs.share_patch_embed);
   read_flag(tree, "batch_guidance", knobs.batch_guidance);
   read_count(tree, "modulation_table_mib", 0, 1 << 20, knobs.modulation_table_mib);
   read_flag(tree, "graph_capture", knobs.graph_capture);
+  if (const ConfigTree* found = tree.find("gemm_table")) knobs.gemm_table = found->as_text();
   read_count(tree, "step_cache_interval", 1, 1000, knobs.step_cache_interval);
   read_count(tree, "step_stride", 1, 1000, knobs.step_stride);
   read_flag(tree, "int8_weights", knobs.int8_weights);
@@ -48,7 +58,8 @@ std::string to_json(const Knobs& knobs) {
          ",\"share_patch_embed\":" + text(knobs.share_patch_embed) +
          ",\"batch_guidance\":" + text(knobs.batch_guidance) +
          ",\"modulation_table_mib\":" + std::to_string(knobs.modulation_table_mib) +
-         ",\"graph_capture\":" + text(knobs.graph_capture) +
+         ",\"graph_capture\":" + text(knobs.graph_capture) + ",\"gemm_table\":\"" +
+         escaped(knobs.gemm_table) + "\"" +
          ",\"step_cache_interval\":" + std::to_string(knobs.step_cache_interval) +
          ",\"step_stride\":" + std::to_string(knobs.step_stride) +
          ",\"int8_weights\":" + text(knobs.int8_weights) + "}";

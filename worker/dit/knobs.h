@@ -19,6 +19,9 @@ struct Knobs {
   std::int64_t modulation_table_mib = 256;
   /// On a GPU, record each step once per shape and schedule and launch it as one graph.
   bool graph_capture = true;
+  /// On a GPU, file of the tuned GEMM algorithms; a table of another GPU or library is not used.
+  /// Empty: the library's own choice.
+  std::string gemm_table;
   /// Approximation, 1 = off: the denoiser runs at every n-th step and its output is used again at
   /// the steps between.
   std::int64_t step_cache_interval = 1;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace ditar {
 namespace {
@@ -16,8 +17,11 @@ class WeightLoader {
       : checkpoint_(checkpoint), dtype_(dtype), stream_(stream), allow_tf32_(allow_tf32) {}
 
   Linear linear(const std::string& name, bool int8 = false) const {
-    std::vector<double> weight = checkpoint_.read(name + ".weight");
     const std::vector<double> bias = checkpoint_.read(name + ".bias");
+    if (const SafetensorsEntry* stored = int8 ? nullptr : direct(name + ".weight")) {
+      return linear(*stored, bias, name);
+    }
+    std::vector<double> weight = checkpoint_.read(name + ".weight");
     const auto out = static_cast<std::int64_t>(bias.size());
     const Shape shape{out, static_cast<std::int64_t>(weight.size()) / out};
     check_range(weight, name + ".weight");
@@ -29,7 +33,20 @@ class WeightLoader {
     return linear;
   }
 
+  Linear linear(const SafetensorsEntry& stored, const std::vector<double>& bias,
+                const std::string& name) const {
+    const auto out = static_cast<std::int64_t>(bias.size());
+    const Tensor weights = upload(stored, Shape{out, stored.count() / out});
+    const Tensor biases = place(bias, Shape{out}, name + ".bias");
+    Linear linear(weights, biases, stream_, allow_tf32_);
+    stream_.synchronize();
+    return linear;
+  }
+
   Tensor table(const std::string& name, std::int64_t width) const {
+    if (const SafetensorsEntry* stored = direct(name)) {
+      return upload(*stored, Shape{stored->count() / width, width});
+    }
     return table(checkpoint_.read(name), name, width);
   }
   Tensor table(const std::vector<double>& values, const std::string& name,
@@ -38,6 +55,44 @@ class WeightLoader {
   }
 
  private:
+  // A tensor that a GPU can take as it is stored, or round itself without leaving the range: large
+  // files then load at the speed of the copy. Null for all others.
+  const SafetensorsEntry* direct(const std::string& name) const {
+    const SafetensorsEntry* stored = checkpoint_.whole(name);
+    if (stored == nullptr || stream_.device().type == DeviceType::kCpu) return nullptr;
+    if (dtype_of(*stored) == dtype_) return stored;
+    return stored->type == StoredType::kF32 && within_half(*stored) ? stored : nullptr;
+  }
+  static DType dtype_of(const SafetensorsEntry& stored) {
+    if (stored.type == StoredType::kF16) return DType::kF16;
+    if (stored.type == StoredType::kBF16) return DType::kBF16;
+    return stored.type == StoredType::kF32 ? DType::kF32 : DType::kF64;
+  }
+  // Whether FP16 holds every value; values that are not finite are left to the slow path.
+  static bool within_half(const SafetensorsEntry& stored) {
+    bool within = true;
+    for (std::size_t at = 0; at + 4 <= stored.bytes.size(); at += 4) {
+      float value = 0.0F;
+      std::memcpy(&value, stored.bytes.data() + at, sizeof(value));
+      within &= std::abs(value) < 65504.0F;
+    }
+    return within;
+  }
+
+  Tensor upload(const SafetensorsEntry& stored, Shape shape) const {
+    const ConstTensorView host(stored.bytes.data(), shape, dtype_of(stored), Device{});
+    Tensor moved(shape, host.dtype(), stream_.device());
+    copy(host, moved, stream_);
+    if (host.dtype() == dtype_) {
+      stream_.synchronize();
+      return moved;
+    }
+    Tensor rounded(shape, dtype_, stream_.device());
+    convert(moved, rounded, stream_);
+    stream_.synchronize();
+    return rounded;
+  }
+
   // The largest finite value decides: rounding is monotonic.
   void check_range(const std::vector<double>& values, const std::string& name) const {
     double top = 0.0;

@@ -2,6 +2,7 @@
 // epilogue (SiLU, exact GELU, gate, residual) follows in one kernel. One GemmLt per device is
 // shared by all layers and threads; the caller's workspace keeps streams apart.
 #include "cuda_check.h"
+#include "ditar/kernels/ops/linear_table.h"
 #include "gemm_registry.h"
 #include "launch.h"
 #include "ops/linear_backend.h"
@@ -77,6 +78,18 @@ std::unique_ptr<Linear::Packed> Linear::Packed::make_cuda(ConstTensorView weight
                                                           ConstTensorView bias, bool allow_tf32,
                                                           StreamView stream) {
   return std::make_unique<LinearCuda>(weight, bias, allow_tf32, stream);
+}
+
+std::string tune_linears(Device device, int candidates, StreamView stream) {
+  cuda::GemmLt& gemm = cuda::gemm_of(device.index);
+  for (const cuda::GemmShape& shape : gemm.shapes()) {
+    gemm.tune(shape, candidates, static_cast<cudaStream_t>(stream.native()));
+  }
+  return gemm.save_table();
+}
+
+bool load_linear_table(Device device, const std::string& text) {
+  return cuda::gemm_of(device.index).load_table(text);
 }
 
 }  // namespace ditar

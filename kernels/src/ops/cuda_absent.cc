@@ -2,6 +2,7 @@
 // one. The refusals below guard against a dispatch that forgets to ask.
 #include "backend_hooks.h"
 #include "cuda_ops.h"
+#include "ditar/kernels/ops/linear_table.h"
 #include "linear_backend.h"
 
 namespace ditar {
@@ -10,6 +11,9 @@ std::unique_ptr<Linear::Packed> Linear::Packed::make_cuda(ConstTensorView weight
                                                           bool, StreamView) {
   detail::throw_no_cuda(weight.device());
 }
+
+std::string tune_linears(Device device, int, StreamView) { detail::throw_no_cuda(device); }
+bool load_linear_table(Device device, const std::string&) { detail::throw_no_cuda(device); }
 
 namespace cuda {
 
