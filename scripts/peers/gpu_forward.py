@@ -128,8 +128,10 @@ def measure(size, batch, args, folder):
                         str(side)], check=True)
     state = {name: tensor.float() for name, tensor in read_safetensors(path).items()}
     state["pos_embed"] = position_table(HIDDEN, side // 2)[None]
-    module = TorchDit(state, HEADS).eval().half().cuda()
-    module.freqs = module.freqs.float()  # timesteps keep FP32, as a user of FP16 does
+    module = TorchDit(state, HEADS).eval()
+    freqs = module.freqs.cuda()  # timesteps keep FP32, as a user of FP16 does
+    module = module.half().cuda()
+    module.freqs = freqs
     x = torch.randn(batch, 4, side, side, generator=torch.Generator().manual_seed(1))
     y = (torch.arange(batch) * 37 % 1000).int()
     inputs = folder / "inputs.safetensors"

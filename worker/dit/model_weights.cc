@@ -60,7 +60,9 @@ class WeightLoader {
   const SafetensorsEntry* direct(const std::string& name) const {
     const SafetensorsEntry* stored = checkpoint_.whole(name);
     if (stored == nullptr || stream_.device().type == DeviceType::kCpu) return nullptr;
-    if (dtype_of(*stored) == dtype_) return stored;
+    const bool in_range = stored->type == StoredType::kF16 ||
+                          (stored->type == StoredType::kBF16 && dtype_ == DType::kF32);
+    if (in_range || dtype_of(*stored) == dtype_) return stored;  // BF16's range holds all of FP16
     return stored->type == StoredType::kF32 && within_half(*stored) ? stored : nullptr;
   }
   static DType dtype_of(const SafetensorsEntry& stored) {
