@@ -57,7 +57,7 @@ class Engine:
 
 
 def in_graph(call):
-    """`call` recorded as a CUDA graph; gives a function that replays it."""
+    """`call` recorded as a CUDA graph; gives a function that replays it and keeps what `call` uses."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -67,7 +67,10 @@ def in_graph(call):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         call()
-    return graph.replay
+
+    def replay(held=call):
+        graph.replay()
+    return replay
 
 
 def timed(call, count):
@@ -89,7 +92,7 @@ def attention_backends(batch, tokens):
     q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
     calls = {}
     for name, backend in BACKENDS.items():
-        def call(backend=backend):
+        def call(backend=backend, q=q, k=k, v=v):
             with sdpa_kernel(backend):
                 for _ in range(20):
                     F.scaled_dot_product_attention(q, k, v)
