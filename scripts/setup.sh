@@ -37,7 +37,6 @@ cppzmq-dev|C++ face of libzmq
 nlohmann-json3-dev|settings, ledger and receipts
 libspdlog-dev|logging
 libcli11-dev|command line
-libdnnl-dev|FP32 matrix products on the CPU
 libpng-dev|picture grids
 zlib1g-dev|checksums of NPZ files
 libssl-dev|SHA-256

@@ -12,13 +12,6 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
 if(DITAR_BUILD_WORKER)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
-  # Debian's dnnl-config.cmake asks for OpenCL's headers, which the CPU path never uses.
-  find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
-  find_library(DNNL_LIBRARY dnnl REQUIRED)
-  add_library(ditar_dnnl INTERFACE)
-  add_library(ditar::dnnl ALIAS ditar_dnnl)
-  target_include_directories(ditar_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
-  target_link_libraries(ditar_dnnl INTERFACE ${DNNL_LIBRARY})
   find_package(MPI REQUIRED COMPONENTS C)
 endif()
 if(BUILD_TESTING)

@@ -206,9 +206,9 @@ TEST_F(HandbookTest, UnmeasuredFactsNameTheCommandThatWillMeasure) {
 // The commands of the command line and their options as a page may show them.
 bool is_known_command(const std::string& line) {
   static const std::set<std::string> kCommands = {
-      "doctor",   "init",   "baseline", "search",  "experiment", "check",    "status",
-      "log",      "show",   "compare",  "report",  "sweep",      "topology", "profile",
-      "generate", "verify", "recover",  "discard", "completion"};
+      "doctor", "init",    "baseline", "search",    "experiment", "check",
+      "status", "log",     "show",     "compare",   "topology",   "generate",
+      "verify", "recover", "discard",  "completion"};
   static const std::regex kShape(
       R"(dit-ar( --config config/autoresearch\.json ([a-z]+)( .*)?| --help| --version))");
   std::smatch match;

@@ -32,6 +32,7 @@ struct AllOptions {
   CompareOptions compare;
   SearchOptions search;
   GenerateOptions generate;
+  TopologyOptions topology;
   VerifyOptions verify;
   std::string shell = "bash";
 };
@@ -162,6 +163,12 @@ void Builder::add_product_commands() {
   generate->add_option("--precision", generation.precision, "fp64, fp32, tf32, fp16 or bf16");
   generate->add_option("--threads", generation.threads, "CPU threads")->check(CLI::Range(1, 4096));
   generate->add_option("--worker", generation.worker, "dit-worker to run (default: beside dit-ar)");
+  auto* topology =
+      add("topology", "GPUs, links and NCCL settings, of this machine or of a file",
+          "topology --from topo.txt --svg links.svg", DITAR_RUN(run_topology, topology));
+  topology->add_option("--from", options_->topology.from,
+                       "Saved JSON, or what nvidia-smi topo -m, -L or nvlink -s printed");
+  topology->add_option("--svg", options_->topology.svg, "Picture to write");
   auto* completion = app_.add_subcommand("completion", "Print a completion script for the shell");
   completion->footer(
       "Example:\n  dit-ar completion bash > ~/.local/share/bash-completion/completions/dit-ar");

@@ -64,6 +64,10 @@ struct GenerateOptions {
   int threads = 0;        ///< 0: all CPUs
   std::string worker;     ///< empty: dit-worker beside dit-ar
 };
+struct TopologyOptions {
+  std::string from;  ///< saved JSON or a paste of nvidia-smi; empty: this machine
+  std::string svg;   ///< picture to write; empty: none
+};
 struct VerifyOptions {
   std::string id;  ///< empty: every experiment
 };
@@ -81,6 +85,8 @@ int run_recover(const GlobalOptions&, Console&);
 int run_compare(const GlobalOptions&, const CompareOptions&, Console&);
 int run_search(const GlobalOptions&, const SearchOptions&, Console&);
 int run_generate(const GlobalOptions&, const GenerateOptions&, Console&);
+/// Needs no repository.
+int run_topology(const GlobalOptions&, const TopologyOptions&, Console&);
 int run_verify(const GlobalOptions&, const VerifyOptions&, Console&);
 
 }  // namespace ditar

@@ -77,7 +77,7 @@ std::vector<CheckLine> check_tools(const Project&) {
 }
 
 std::vector<CheckLine> check_machine(const Project& project) {
-  const MachineFacts facts = read_machine_facts();
+  const HostFacts facts = read_host_facts();
   std::vector<CheckLine> out;
   const std::string cpus = std::to_string(facts.cpus) + " of " + facts.cpu_model;
   if (facts.cpus < 2) {

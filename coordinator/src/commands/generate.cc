@@ -40,7 +40,7 @@ class ScratchFolder {
 };
 
 LaneConfig chosen_lane(const Project& project, const GenerateOptions& options) {
-  const MachineFacts machine = read_machine_facts();
+  const HostFacts machine = read_host_facts();
   LaneConfig lane = options.lane.empty()
                         ? project.settings.default_lane(machine.gpu_name, machine.gpu_count)
                         : project.settings.lane(options.lane);

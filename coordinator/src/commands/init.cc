@@ -8,7 +8,7 @@ namespace ditar {
 
 int run_init(const GlobalOptions& global, const InitOptions& options, Console& console) {
   const Project project = open_project(global);
-  const MachineFacts machine = read_machine_facts();
+  const HostFacts machine = read_host_facts();
   const LaneConfig& lane = options.lane.empty()
                                ? project.settings.default_lane(machine.gpu_name, machine.gpu_count)
                                : project.settings.lane(options.lane);

@@ -182,7 +182,7 @@ class BaselineFlow {
                  {"metric_seconds", outcome_.metric_seconds},
                  {"memory_bytes", memory},
                  {"ranks", aggregate(peak_)},
-                 {"machine", to_json(read_machine_facts())},
+                 {"machine", to_json(read_host_facts())},
                  {"seconds", times_}};
     json receipt = body;
     receipt["blocks"] = blocks;

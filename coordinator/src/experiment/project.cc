@@ -45,8 +45,8 @@ Project Project::open(const std::filesystem::path& inside, const std::string& co
   return Project{std::move(git), std::move(settings), std::move(layout)};
 }
 
-MachineFacts read_machine_facts() {
-  MachineFacts facts;
+HostFacts read_host_facts() {
+  HostFacts facts;
   utsname names{};
   if (::uname(&names) == 0) {
     facts.host = names.nodename;

@@ -87,7 +87,7 @@ json to_json(const Calibration& calibration) {
           {"reasons", calibration.reasons}};
 }
 
-json to_json(const MachineFacts& facts) {
+json to_json(const HostFacts& facts) {
   return {{"host", facts.host},           {"kernel", facts.kernel},
           {"cpu", facts.cpu_model},       {"cpus", facts.cpus},
           {"load_1min", facts.load_1min}, {"memory_bytes", facts.memory_bytes},

@@ -15,7 +15,7 @@ namespace ditar {
 nlohmann::json to_json(const BlockRecord& block);
 nlohmann::json to_json(const Decision& decision);
 nlohmann::json to_json(const Calibration& calibration);
-nlohmann::json to_json(const MachineFacts& facts);
+nlohmann::json to_json(const HostFacts& facts);
 /// Every rank's report aggregated: min, mean, max over ranks, and the rank with the largest time.
 nlohmann::json aggregate(const std::vector<RankReport>& ranks);
 

@@ -23,7 +23,7 @@ struct Project {
 };
 
 /// What this machine is, as far as a verdict leans on it.
-struct MachineFacts {
+struct HostFacts {
   std::string host, kernel, cpu_model;
   int cpus = 0;  ///< that this process may use
   double load_1min = 0.0;
@@ -31,7 +31,7 @@ struct MachineFacts {
   std::string gpu_name;  ///< empty: none
   int gpu_count = 0;
 };
-MachineFacts read_machine_facts();
+HostFacts read_host_facts();
 /// The CPUs that this process was allowed when it started, ascending.
 std::vector<int> allowed_cpus();
 /// Keeps this process on `cpus`. Does nothing for an empty list. @throws IoError.
