@@ -32,9 +32,8 @@ function(ditar_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest_main GTest::gmock
                                         ditar_build_flags ditar_control_flags)
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
-  target_compile_definitions(${name} PRIVATE DITAR_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                             DITAR_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support
+                                             ${CMAKE_BINARY_DIR}/tests/include)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   # gtest_discover_tests flattens lists: of two labels the second would be lost, and every property

@@ -1,6 +1,7 @@
 #include "ditar/config/settings.h"
 
 #include "ditar/config/error.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

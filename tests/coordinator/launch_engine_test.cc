@@ -2,6 +2,7 @@
 #include "child_process.h"
 #include "ditar/config/philox.h"
 #include "launch_fixture.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

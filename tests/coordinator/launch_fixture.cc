@@ -1,6 +1,7 @@
 #include "launch_fixture.h"
 
 #include "child_process.h"
+#include "test_paths.h"
 
 #include <unistd.h>
 

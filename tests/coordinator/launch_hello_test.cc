@@ -3,6 +3,7 @@
 #include "ditar/config/error.h"
 #include "ditar/config/sha256.h"
 #include "launch_fixture.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

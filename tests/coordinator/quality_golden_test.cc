@@ -3,6 +3,7 @@
 #include "ditar/config/safetensors.h"
 #include "ditar/coordinator/quality/judge.h"
 #include "ditar/coordinator/quality/scores.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // asked: the admissible pass, every planted fault is refused by the strict gate.
 #include "ditar/config/error.h"
 #include "ditar/coordinator/quality/quality_gate.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

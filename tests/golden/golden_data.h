@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ditar/config/safetensors.h"
+#include "test_paths.h"
 
 #include <cmath>
 #include <filesystem>

@@ -5,6 +5,7 @@
 #include "ditar/config/sha256.h"
 #include "ditar/kernels/cpu_threads.h"
 #include "golden_data.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

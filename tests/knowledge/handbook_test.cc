@@ -2,6 +2,7 @@
 // an A5500 measurement without a receipt, commands that exist.
 #include "ditar/knowledge/search.h"
 #include "handbook_pages.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

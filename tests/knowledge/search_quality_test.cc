@@ -2,6 +2,7 @@
 // chosen while looking at the others only; both parts are reported and both must pass.
 #include "ditar/knowledge/search.h"
 #include "retrieval.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

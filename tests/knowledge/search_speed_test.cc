@@ -1,6 +1,7 @@
 // The promise of 50 ms for a query, held in processor time so that a busy neighbour cannot fail it.
 #include "ditar/knowledge/search.h"
 #include "retrieval.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 #include "ditar/knowledge/search.h"
 
 #include "ditar/config/error.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

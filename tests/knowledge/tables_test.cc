@@ -2,6 +2,7 @@
 
 #include "cost_model.h"
 #include "ditar/config/error.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 
 #include "ditar/config/error.h"
 #include "ditar/topology/topology_file.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 

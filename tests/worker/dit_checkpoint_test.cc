@@ -1,6 +1,7 @@
 #include "checkpoint.h"
 #include "ditar/config/error.h"
 #include "position_table.h"
+#include "test_paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

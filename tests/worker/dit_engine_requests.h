@@ -3,6 +3,7 @@
 
 #include "ditar/config/safetensors.h"
 #include "ditar/worker/engine.h"
+#include "test_paths.h"
 
 #include <cstdint>
 #include <memory>

@@ -2,6 +2,7 @@
 #include "ditar/config/error.h"
 #include "ditar/config/safetensors.h"
 #include "ditar/worker/engine.h"
+#include "test_paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
