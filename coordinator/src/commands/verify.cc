@@ -1,44 +1,11 @@
 #include "cli/console.h"
 #include "commands/support.h"
 #include "ditar/config/error.h"
-#include "ditar/config/sha256.h"
-#include "experiment/records.h"
+#include "experiment/verify_records.h"
 
 #include <nlohmann/json.hpp>
 
-#include <fstream>
-
 namespace ditar {
-namespace {
-
-/// Decides again from the raw figures. @return what differs; empty if nothing does.
-std::string difference(const Project& project, const nlohmann::json& body) {
-  const std::filesystem::path file = project.git.root() / body.value("receipt", "");
-  if (!std::filesystem::is_regular_file(file)) return "its receipt is missing";
-  if (sha256_file(file) != body.value("receipt_sha256", "")) {
-    return "its receipt is not the one that the ledger names";
-  }
-  std::ifstream stream(file);
-  const nlohmann::json receipt = nlohmann::json::parse(stream, nullptr, false);
-  if (receipt.is_discarded()) return "its receipt " + file.string() + " is not JSON";
-  if (!receipt.contains("decision")) return {};
-  Evidence evidence;
-  evidence.sigma0 = receipt.at("sigma0");
-  evidence.test_index = receipt.at("test_index");
-  evidence.keeps_before = receipt.at("keeps_before");
-  evidence.control_after = receipt.at("control_after");
-  evidence.controls_before = receipt.at("controls_before").get<std::vector<double>>();
-  evidence.blocks = blocks_from(receipt.at("blocks"));
-  const Decision again = decide(evidence, params_from(receipt.at("parameters")));
-  const std::string stored = receipt.at("decision").value("outcome", "");
-  if (to_string(again.outcome) != stored) {
-    return "its figures decide " + std::string(to_string(again.outcome)) + ", it says " + stored;
-  }
-  return {};
-}
-
-}  // namespace
-
 int run_verify(const GlobalOptions& global, const VerifyOptions& options, Console& console) {
   const Project project = open_project(global);
   const LedgerCheck chain = verify_chain(project.layout.ledger);
@@ -47,22 +14,27 @@ int run_verify(const GlobalOptions& global, const VerifyOptions& options, Consol
   const std::vector<Attempt> attempts = attempts_of(ledger.records());
   const std::string wanted = options.id.empty() ? "" : find_attempt(attempts, options.id).id;
   nlohmann::json faults = nlohmann::json::array();
-  int checked = 0;
-  for (const Record& record : ledger.records()) {
-    if (record.type != "verdict") continue;
-    const nlohmann::json body = nlohmann::json::parse(record.body);
-    const std::string id = body.value("id", "");
-    if (!wanted.empty() && id != wanted) continue;
+  int checked = 0, verdicts = 0;
+  for (const VerifiedRecord& record :
+       verify_records(ledger.records(), project.git.root(), wanted)) {
     ++checked;
-    const std::string fault = difference(project, body);
-    if (fault.empty()) continue;
-    console.line(id + ": " + fault);
-    faults.push_back({{"id", id}, {"fault", fault}});
+    verdicts += record.type == "verdict";
+    for (const std::string& fault : record.faults) {
+      console.line(record.id + " (" + record.type + ", record " + std::to_string(record.seq) +
+                   "): " + fault);
+      faults.push_back(
+          {{"id", record.id}, {"type", record.type}, {"seq", record.seq}, {"fault", fault}});
+    }
   }
   console.line(std::to_string(chain.records) + " records in a good chain, " +
-               std::to_string(checked) + " verdicts checked, " + std::to_string(faults.size()) +
-               " differ");
-  console.document({{"records", chain.records}, {"verdicts", checked}, {"faults", faults}});
+               std::to_string(checked) + " measurements computed again (" +
+               std::to_string(verdicts) + " verdicts), " + std::to_string(faults.size()) +
+               " differences");
+  console.document({{"records", chain.records},
+                    {"head_hash", chain.head_hash},
+                    {"measurements", checked},
+                    {"verdicts", verdicts},
+                    {"faults", faults}});
   return faults.empty() ? 0 : to_int(ExitCode::kData);
 }
 

@@ -6,6 +6,8 @@
 #include "ditar/coordinator/version.h"
 #include "experiment/baseline_store.h"
 #include "experiment/records.h"
+#include "experiment/sealed_seed.h"
+#include "experiment/speed_test.h"
 
 #include <nlohmann/json.hpp>
 
@@ -32,6 +34,7 @@ class BaselineFlow {
         session_(require_session(project, ledger_.records())),
         lane_(project.settings.lane(session_.lane)),
         task_(task_of(lane_)),
+        params_(decision_params(lane_)),
         files_(baseline_files(project, session_)) {}
 
   BaselineOutcome run() {
@@ -44,7 +47,6 @@ class BaselineFlow {
     measure_quality();
     calibrate_noise();
     outcome_.commit = session_.original;
-    outcome_.metric_seconds = median_seconds(blocks_, false);
     outcome_.seconds = since(start);
     record();
     return outcome_;
@@ -113,10 +115,9 @@ class BaselineFlow {
     Arm copy = arm_;
     copy.name = "copy";
     copy.worker = files_.worker_copy;
-    const DecisionParams params = decision_params(lane_);
-    const std::uint64_t seed = parts_.secret();
+    const DecisionParams& params = params_;
+    const std::uint64_t seed = seed_ = parts_.secret();
     progress_.stage("noise: the original against its own copy");
-    std::vector<double> values;
     for (int i = 0; i < params.calibration_blocks; ++i) {
       BlockPlan plan{params.quads_per_block,
                      2,
@@ -132,41 +133,49 @@ class BaselineFlow {
       }
       peak_ = block.ranks_a;
       blocks_.push_back({BlockKind::kCalibration, block.quads, false, ""});
-      values.push_back(block_value(blocks_.back(), params.quads_per_block).value_or(0.0));
       progress_.update(i + 1, params.calibration_blocks);
     }
-    outcome_.noise = calibrate(values, params);
+    outcome_.noise = calibration_of(blocks_, params);
     outcome_.detectable_percent =
         speedup_percent(minimum_detectable_effect(outcome_.noise.sigma0, params, 1, 0));
     times_["noise"] = since(start);
+    outcome_.metric_seconds = median_seconds(blocks_, false);
     if (!outcome_.noise.accepted) {
       std::string reasons;
       for (const std::string& reason : outcome_.noise.reasons) {
         reasons += (reasons.empty() ? "" : "; ") + reason;
       }
-      ledger_.append(
-          "baseline",
-          json{{"session", session_.id}, {"ok", false}, {"calibration", to_json(outcome_.noise)}}
-              .dump());
+      ledger_.append("baseline", noise_body(false).dump());
       throw Error("this machine is too noisy to judge by: " + reasons +
                       "; stop other work and run: dit-ar baseline",
                   ExitCode::kTemporary);
     }
   }
 
+  /// What `verify` computes anew: every nanosecond is in the ledger itself.
+  json noise_body(bool ok) const {
+    json blocks = json::array();
+    for (const BlockRecord& block : blocks_) blocks.push_back(to_json(block));
+    return {{"session", session_.id},
+            {"ok", ok},
+            {"calibration", to_json(outcome_.noise)},
+            {"detectable_percent", outcome_.detectable_percent},
+            {"metric_seconds", outcome_.metric_seconds},
+            {"parameters", to_json(params_)},
+            {"seed", hex_text(seed_)},
+            {"blocks", blocks}};
+  }
+
   void record() {
     save_oracle(files_.oracle, oracle_);
     save_suite(files_.suite, original_);
-    json blocks = json::array();
-    for (const BlockRecord& block : blocks_) blocks.push_back(to_json(block));
     double memory = 0.0;
     for (const RankReport& rank : peak_) {
       memory =
           std::max(memory, static_cast<double>(std::max(rank.peak_bytes, rank.resident_bytes)));
     }
-    json body = {{"session", session_.id},
-                 {"ok", true},
-                 {"lane", session_.lane},
+    json body = noise_body(true);
+    body.update({{"lane", session_.lane},
                  {"commit", session_.original},
                  {"dit_ar", version()},
                  {"binary_sha256", build_.binary_sha256},
@@ -177,16 +186,11 @@ class BaselineFlow {
                  {"scores", json::parse(outcome_.scores_json)},
                  {"gate_self_test",
                   json::parse(outcome_.self_test_json.empty() ? "[]" : outcome_.self_test_json)},
-                 {"calibration", to_json(outcome_.noise)},
-                 {"detectable_percent", outcome_.detectable_percent},
-                 {"metric_seconds", outcome_.metric_seconds},
                  {"memory_bytes", memory},
                  {"ranks", aggregate(peak_)},
                  {"machine", to_json(read_host_facts())},
-                 {"seconds", times_}};
-    json receipt = body;
-    receipt["blocks"] = blocks;
-    write_file_durably(files_.folder / "receipt.json", receipt.dump(1) + "\n");
+                 {"seconds", times_}});
+    write_file_durably(files_.folder / "receipt.json", body.dump(1) + "\n");
     body["receipt"] =
         std::filesystem::relative(files_.folder / "receipt.json", project_.git.root()).string();
     body["receipt_sha256"] = sha256_file(files_.folder / "receipt.json");
@@ -201,7 +205,9 @@ class BaselineFlow {
   SessionState session_;
   LaneConfig lane_;
   Task task_;
+  DecisionParams params_;
   BaselineFiles files_;
+  std::uint64_t seed_ = 0;
   BuildResult build_;
   Arm arm_;
   std::unique_ptr<WorkerLauncher> launcher_;

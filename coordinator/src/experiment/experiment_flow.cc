@@ -111,7 +111,8 @@ std::optional<ExperimentOutcome> ExperimentRun::remembered() {
 
 void ExperimentRun::record_intent() {
   id_ = attempt_id(session_, session_.next_number);
-  seed_ = parts_.secret();
+  sealed_ = draw_sealed_seed(parts_.secret);
+  seed_ = sealed_.seed;
   attempt_.id = id_;
   std::filesystem::create_directories(project_.layout.run(id_));
   ledger_.append("intent", json{{"session", session_.id},
@@ -127,7 +128,7 @@ void ExperimentRun::record_intent() {
                                 {"cites", request_.cites},
                                 {"supported", request_.supported},
                                 {"untried_exact_rungs", untried_exact_rungs(session_attempts())},
-                                {"seed", seed_}}
+                                {"seed_commitment", seed_commitment(id_, sealed_)}}
                                .dump());
   archive_commit(project_.git, session_, id_, head_);
 }
@@ -211,17 +212,13 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
                {"why", verdict.why},
                {"would_change", verdict.would_change},
                {"audited_class", attempt_.audited_class},
-               {"speed_test_started", speed_started_}};
+               {"speed_test_started", speed_started_},
+               {"seed", hex_text(sealed_.seed)},
+               {"seed_salt", sealed_.salt}};
   if (speed_started_) {
-    const double seconds = median_seconds(blocks_, true);
+    const double seconds = median_seconds(evidence_.blocks, true);
     if (seconds > 0.0) body["metric_seconds"] = seconds;
     body["memory_bytes"] = largest_memory(ranks_candidate_);
-    std::vector<double> controls;
-    for (const BlockRecord& block : blocks_) {
-      const auto value = block_value(block, 1);
-      if (block.kind == BlockKind::kControl && value) controls.push_back(*value);
-    }
-    body["controls"] = controls;
   }
   if (decision_ && decision_->numbers.screen_blocks > 0) {
     const HodgesLehmann& effect = decision_->numbers.effect;
@@ -235,7 +232,7 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
 std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const json& body) const {
   json receipt = body;
   json blocks = json::array();
-  for (const BlockRecord& block : blocks_) blocks.push_back(to_json(block));
+  for (const BlockRecord& block : evidence_.blocks) blocks.push_back(to_json(block));
   const auto arm = [](const Arm& of) {
     return json{{"worker_sha256", of.worker_sha256}, {"knobs", parsed_file(of.knobs)}};
   };
@@ -248,18 +245,17 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
   receipt["settings_sha256"] = project_.settings.sha256;
   receipt["model_sha256"] = lane_.model_sha256;
   receipt["judge_sha256"] = lane_.judge_sha256;
-  receipt["seed"] = seed_;
   receipt["arms"] = {{"original", arm(original_arm_)},
                      {"best", arm(best_arm_)},
                      {"candidate", arm(candidate_arm_)}};
   receipt["load"] = load_facts_;
   receipt["quality"] = quality_numbers_;
   receipt["parameters"] = to_json(params_);
-  receipt["sigma0"] = baseline_["calibration"].value("sigma0", 0.0);
-  receipt["test_index"] = test_index_;
-  receipt["keeps_before"] = keeps_;
-  receipt["controls_before"] = controls_before_;
-  receipt["control_after"] = control_after_;
+  receipt["sigma0"] = evidence_.sigma0;
+  receipt["test_index"] = evidence_.test_index;
+  receipt["keeps_before"] = evidence_.keeps_before;
+  receipt["controls_before"] = evidence_.controls_before;
+  receipt["control_after"] = evidence_.control_after;
   receipt["blocks"] = blocks;
   if (decision_) receipt["decision"] = to_json(*decision_);
   receipt["timed_outputs_worst_relative_l2"] = worst_timed_difference_;

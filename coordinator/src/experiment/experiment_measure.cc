@@ -1,4 +1,4 @@
-// What an experiment measures: the suite on the candidate, then blocks against the best.
+// What an experiment measures: the suite on the candidate, one block against the best.
 #include "ditar/config/error.h"
 #include "ditar/coordinator/interrupt.h"
 #include "experiment/experiment_run.h"
@@ -13,7 +13,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kRepeatedItems = 8;
-constexpr std::uint32_t kControlStream = 21;
 
 bool product_changing(const std::string& classification) {
   return classification == "approximate" || classification == "quantization";
@@ -170,66 +169,6 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
     throw verdict_of_failure(failure, failed_arm == candidate_arm_.name);
   }
   return record;
-}
-
-Verdict ExperimentRun::verdict_of(const Decision& decision) const {
-  switch (decision.outcome) {
-    case Outcome::kKeep:
-      return {"KEEP", "", decision.why, decision.would_change};
-    case Outcome::kDiscard: {
-      const bool known = decision.reason != DiscardReason::kNone;
-      std::string reason = known ? std::string(to_string(decision.reason)) : "speed";
-      if (decision.reason == DiscardReason::kFutile || decision.reason == DiscardReason::kSlower ||
-          decision.reason == DiscardReason::kNotConfirmed) {
-        reason = "speed";
-      }
-      return {"DISCARD", reason, decision.why, decision.would_change};
-    }
-    case Outcome::kQuarantined:
-      return {"RETRY", "noise", decision.why + "; calibrate anew first: dit-ar baseline",
-              decision.would_change};
-    default:
-      return {"RETRY", "machine", decision.why, decision.would_change};
-  }
-}
-
-Verdict ExperimentRun::measure_speed() {
-  const auto start = std::chrono::steady_clock::now();
-  Evidence evidence;
-  evidence.sigma0 = baseline_["calibration"].value("sigma0", 0.0);
-  for (const Record& record : ledger_.records()) {
-    if (record.type != "verdict") continue;
-    const json body = json::parse(record.body, nullptr, false);
-    if (body.value("session", "") != session_.id) continue;
-    test_index_ += body.value("speed_test_started", false) && body.value("verdict", "") != "RETRY";
-    keeps_ += body.value("verdict", "") == "KEEP";
-    if (record.seq < session_.baseline->seq) continue;
-    for (const double value : body.value("controls", std::vector<double>{})) {
-      controls_before_.push_back(value);
-    }
-  }
-  evidence.test_index = test_index_;
-  evidence.keeps_before = keeps_;
-  evidence.controls_before = controls_before_;
-  evidence.control_after = control_after_ =
-      control_position(drawn_bits(seed_, kControlStream, 0), params_);
-  speed_started_ = true;
-  Verdict verdict;
-  while (true) {
-    decision_ = decide(evidence, params_);
-    const bool more =
-        decision_->outcome == Outcome::kMeasure || decision_->outcome == Outcome::kUnresolved;
-    if (!more || !decision_->next) break;
-    const auto number = static_cast<std::uint64_t>(evidence.blocks.size());
-    progress_.stage("speed: block " + std::to_string(number + 1) + " (" +
-                    std::string(to_string(*decision_->next)) + ")");
-    evidence.blocks.push_back(measure_block(*decision_->next, number));
-    blocks_ = evidence.blocks;
-  }
-  verdict = verdict_of(*decision_);
-  if (verdict.word == "KEEP") recheck_secretly();
-  times_["speed"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return verdict;
 }
 
 void ExperimentRun::recheck_secretly() {

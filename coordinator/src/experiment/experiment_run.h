@@ -1,10 +1,12 @@
 // One experiment while it runs: the state that its steps share. Used by experiment_flow.cc (rules,
-// record, verdict) and experiment_measure.cc (suite, blocks). One thread.
+// record, verdict), experiment_measure.cc (suite, one block) and experiment_speed.cc (the speed
+// test). One thread.
 #pragma once
 
 #include "ditar/coordinator/experiment_flow.h"
 #include "ditar/coordinator/timing_block.h"
 #include "experiment/baseline_store.h"
+#include "experiment/sealed_seed.h"
 
 #include <nlohmann/json.hpp>
 
@@ -47,12 +49,14 @@ class ExperimentRun {
   void measure_quality();
   void probe(WorkerSession& worker, QualityEvidence& evidence);
   void fresh_sets(QualityEvidence& evidence, WorkerSession& candidate);
-  Verdict measure_speed();
   BlockRecord measure_block(BlockKind kind, std::uint64_t number);
   void recheck_secretly();
-  Verdict verdict_of(const Decision& decision) const;
   OutputRule output_rule() const;
   std::filesystem::path logs(const std::string& part) const;
+
+  // experiment_speed.cc
+  Verdict measure_speed();
+  Decision run_round(int round);
 
   const Project& project_;
   const FlowParts& parts_;
@@ -65,24 +69,27 @@ class ExperimentRun {
   nlohmann::json baseline_;
   std::string head_, best_, id_;
   Attempt attempt_;
-  std::uint64_t seed_ = 0;
+  SealedSeed sealed_;
+  std::uint64_t seed_ = 0;  ///< sealed_.seed
   std::vector<std::string> kept_classes_;
-  int test_index_ = 1, keeps_ = 0, control_after_ = 0;
-  std::vector<double> controls_before_;
+  Evidence evidence_;  ///< of the present round of the speed test
   Arm original_arm_, best_arm_, candidate_arm_;
   std::unique_ptr<WorkerLauncher> launcher_;
   OracleReference oracle_;
   SuiteOutputs original_, parent_, candidate_;
   nlohmann::json quality_numbers_, load_facts_;
-  std::vector<BlockRecord> blocks_;
   std::optional<Decision> decision_;
   DecisionParams params_;
   std::vector<KeptOutput> kept_outputs_;
   std::vector<RankReport> ranks_candidate_, ranks_best_;
   double worst_timed_difference_ = 0.0;
+  std::uint64_t blocks_measured_ = 0;
   bool speed_started_ = false;
   std::map<std::string, double> times_;
 };
+
+/// The verdict that a decision stands for; `verify` says it anew.
+Verdict verdict_of(const Decision& decision);
 
 /// Turns a worker's failure into a verdict: the candidate's own fault is CRASH, the machine's or
 /// the other arm's is RETRY.

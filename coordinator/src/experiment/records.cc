@@ -27,31 +27,37 @@ json to_json(const BlockRecord& block) {
   return out;
 }
 
-std::vector<BlockRecord> blocks_from(const json& blocks) {
-  std::vector<BlockRecord> out;
+BlockRecord block_from(const json& entry) {
+  BlockRecord block;
   try {
-    for (const json& entry : blocks) {
-      BlockRecord block;
-      block.kind = block_kind_from(entry.at("kind").get<std::string>());
-      block.is_void = entry.contains("void");
-      block.void_cause = entry.value("void", "");
-      for (const json& item : entry.at("quads")) {
-        QuadRecord quad;
-        quad.order = item.at("order") == "BAAB" ? QuadOrder::kBaab : QuadOrder::kAbba;
-        quad.cost = item.at("ns").get<std::array<std::int64_t, 4>>();
-        quad.is_void = item.contains("void");
-        quad.void_cause = item.value("void", "");
-        quad.throttled = item.value("throttled", false);
-        for (const TimedArm arm : {TimedArm::kA, TimedArm::kB, TimedArm::kBoth}) {
-          if (item.value("arm", "none") == to_string(arm)) quad.arm_during_cause = arm;
-        }
-        block.quads.push_back(quad);
+    block.kind = block_kind_from(entry.at("kind").get<std::string>());
+    block.is_void = entry.contains("void");
+    block.void_cause = entry.value("void", "");
+    for (const json& item : entry.at("quads")) {
+      QuadRecord quad;
+      const std::string order = item.at("order").get<std::string>();
+      if (order != "ABBA" && order != "BAAB") {
+        throw DataError("a quad's order '" + order + "' is neither ABBA nor BAAB");
       }
-      out.push_back(block);
+      quad.order = order == "BAAB" ? QuadOrder::kBaab : QuadOrder::kAbba;
+      quad.cost = item.at("ns").get<std::array<std::int64_t, 4>>();
+      quad.is_void = item.contains("void");
+      quad.void_cause = item.value("void", "");
+      quad.throttled = item.value("throttled", false);
+      for (const TimedArm arm : {TimedArm::kA, TimedArm::kB, TimedArm::kBoth}) {
+        if (item.value("arm", "none") == to_string(arm)) quad.arm_during_cause = arm;
+      }
+      block.quads.push_back(quad);
     }
   } catch (const json::exception& error) {
-    throw DataError(std::string("a receipt's blocks cannot be read: ") + error.what());
+    throw DataError(std::string("a block's record cannot be read: ") + error.what());
   }
+  return block;
+}
+
+std::vector<BlockRecord> blocks_from(const json& blocks) {
+  std::vector<BlockRecord> out;
+  for (const json& entry : blocks) out.push_back(block_from(entry));
   return out;
 }
 
@@ -71,7 +77,19 @@ json to_json(const Decision& decision) {
           {"void_blocks", n.void_blocks},
           {"log_e_gain", n.log_e_gain},
           {"log_e_futile", n.log_e_futile},
+          {"log_e_slower", n.log_e_slower},
           {"log_e_needed", n.log_e_needed},
+          {"log_e_futile_needed", n.log_e_futile_needed},
+          {"screen_median", n.screen_median},
+          {"throttled_a", n.throttled_a},
+          {"throttled_b", n.throttled_b},
+          {"throttle_p", n.throttle_p},
+          {"control",
+           {{"alarm", n.control.alarm},
+            {"blocks", n.control.blocks},
+            {"chi_square", n.control.chi_square},
+            {"limit", n.control.limit},
+            {"worst", n.control.worst}}},
           {"confirm_p", n.confirm_p},
           {"effect",
            {{"gain", n.effect.estimate},
@@ -138,22 +156,36 @@ json to_json(const DecisionParams& p) {
           {"beta", p.beta},
           {"confirm_p", p.confirm_p},
           {"min_effect", p.min_effect},
-          {"void_block_limit", p.void_block_limit}};
+          {"clip_sigmas", p.clip_sigmas},
+          {"tau_floor", p.tau_floor},
+          {"void_block_limit", p.void_block_limit},
+          {"imbalance_p", p.imbalance_p},
+          {"sigma_floor", p.sigma_floor},
+          {"sigma_limit", p.sigma_limit}};
 }
 
 DecisionParams params_from(const json& j) {
   DecisionParams p;
-  p.quads_per_block = j.value("quads_per_block", p.quads_per_block);
-  p.min_blocks = j.value("min_blocks", p.min_blocks);
-  p.max_blocks = j.value("max_blocks", p.max_blocks);
-  p.budget_blocks = j.value("budget_blocks", p.budget_blocks);
-  p.confirm_blocks = j.value("confirm_blocks", p.confirm_blocks);
-  p.calibration_blocks = j.value("calibration_blocks", p.calibration_blocks);
-  p.alpha = j.value("alpha", p.alpha);
-  p.beta = j.value("beta", p.beta);
-  p.confirm_p = j.value("confirm_p", p.confirm_p);
-  p.min_effect = j.value("min_effect", p.min_effect);
-  p.void_block_limit = j.value("void_block_limit", p.void_block_limit);
+  try {
+    j.at("quads_per_block").get_to(p.quads_per_block);
+    j.at("min_blocks").get_to(p.min_blocks);
+    j.at("max_blocks").get_to(p.max_blocks);
+    j.at("budget_blocks").get_to(p.budget_blocks);
+    j.at("confirm_blocks").get_to(p.confirm_blocks);
+    j.at("calibration_blocks").get_to(p.calibration_blocks);
+    j.at("alpha").get_to(p.alpha);
+    j.at("beta").get_to(p.beta);
+    j.at("confirm_p").get_to(p.confirm_p);
+    j.at("min_effect").get_to(p.min_effect);
+    j.at("clip_sigmas").get_to(p.clip_sigmas);
+    j.at("tau_floor").get_to(p.tau_floor);
+    j.at("void_block_limit").get_to(p.void_block_limit);
+    j.at("imbalance_p").get_to(p.imbalance_p);
+    j.at("sigma_floor").get_to(p.sigma_floor);
+    j.at("sigma_limit").get_to(p.sigma_limit);
+  } catch (const json::exception& error) {
+    throw DataError(std::string("the parameters of a record cannot be read: ") + error.what());
+  }
   return p;
 }
 

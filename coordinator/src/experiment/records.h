@@ -19,7 +19,9 @@ nlohmann::json to_json(const HostFacts& facts);
 /// Every rank's report aggregated: min, mean, max over ranks, and the rank with the largest time.
 nlohmann::json aggregate(const std::vector<RankReport>& ranks);
 
-/// The blocks of a receipt, for verify. @throws DataError for a record that does not fit.
+/// One block, and the blocks of a receipt, back again: to_json of the result is the same text.
+/// @throws DataError for a record that does not fit.
+BlockRecord block_from(const nlohmann::json& block);
 std::vector<BlockRecord> blocks_from(const nlohmann::json& blocks);
 nlohmann::json to_json(const DecisionParams& params);
 DecisionParams params_from(const nlohmann::json& params);

@@ -66,10 +66,9 @@ class BlockRun {
   }
 
   void run_quad(int q) {
-    const std::uint64_t coin_index = plan_.number * kInputsPerBlock + static_cast<std::uint64_t>(q);
     QuadRecord quad;
-    const bool baab = (drawn_bits(plan_.seed, kCoinStream, coin_index) & 1U) != 0;
-    quad.order = baab ? QuadOrder::kBaab : QuadOrder::kAbba;
+    quad.order = quad_order(plan_.seed, plan_.number, static_cast<std::uint64_t>(q));
+    const bool baab = quad.order == QuadOrder::kBaab;
     const std::uint64_t first = next_input_++, second = next_input_++;
     // A(first) B(first) B(second) A(second), or with the arms exchanged.
     const std::array<bool, 4> is_b = {baab, !baab, !baab, baab};
@@ -115,6 +114,11 @@ class BlockRun {
 };
 
 }  // namespace
+
+QuadOrder quad_order(std::uint64_t seed, std::uint64_t number, std::uint64_t quad) {
+  const std::uint64_t coin = drawn_bits(seed, kCoinStream, number * kInputsPerBlock + quad);
+  return (coin & 1U) != 0 ? QuadOrder::kBaab : QuadOrder::kAbba;
+}
 
 RunRequest timed_request(const Task& task, std::uint64_t seed, std::uint64_t input) {
   return make_request(task, drawn_labels(task, seed, input),

@@ -46,6 +46,9 @@ struct BlockResult {
   std::vector<RankReport> ranks_a, ranks_b;  ///< of the last request of each arm
 };
 
+/// The recorded coin of quad `quad` of block `number`.
+QuadOrder quad_order(std::uint64_t seed, std::uint64_t number, std::uint64_t quad);
+
 /// The input of a timed request; the same for a recomputation.
 RunRequest timed_request(const Task& task, std::uint64_t seed, std::uint64_t input);
 

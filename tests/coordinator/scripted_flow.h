@@ -1,0 +1,45 @@
+// A whole session without mpirun or compiler: a scratch repository, a worker whose speed stands in
+// a file of the commit, a judge that passes everything. Baselines and experiments run through the
+// real flows, ledger and refs.
+#pragma once
+
+#include "ditar/coordinator/experiment_flow.h"
+#include "scratch_repository.h"
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace ditar {
+
+/// What the scripted world does; change it between runs.
+struct ScriptedWorld {
+  double noise = 0.002;        ///< sd of ln t of one request
+  double process_noise = 0.0;  ///< sd of ln t of one launched group
+  std::mt19937_64 random{7};
+  int starts = 0;
+  int rebuilt = 0;
+  bool lies = false;  ///< the candidate's outputs differ from the best's
+};
+
+class ScriptedFlow {
+ public:
+  ScriptedFlow();
+  Project project() const;
+  FlowParts parts();
+  BaselineOutcome baseline();
+  /// Commits a worker that is faster than the original by `gain` (a log ratio) and runs it.
+  ExperimentOutcome experiment(double gain, const std::string& description = "try");
+  void commit(double gain, const std::string& message);
+  std::vector<Record> records() const;
+
+  ScratchRepository scratch;
+  ScriptedWorld world;
+  Settings settings;
+
+ private:
+  std::uint64_t draws_ = 40;
+};
+
+}  // namespace ditar
