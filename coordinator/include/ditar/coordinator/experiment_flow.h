@@ -32,6 +32,7 @@ struct FlowParts {
   std::function<std::unique_ptr<WorkerLauncher>(const LaneConfig&)> launcher;
   std::function<std::unique_ptr<QualityJudge>(const LaneConfig&)> quality;
   std::function<BuildResult(const std::string& tree)> build;
+  Isolation isolation;                    ///< the fence that launcher and build use; for receipts
   std::function<std::uint64_t()> secret;  ///< 64 unpredictable bits
 };
 /// The real parts for a project.
