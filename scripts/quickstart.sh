@@ -57,9 +57,10 @@ dit discard
 step "what came of it"
 dit status
 column -t -s "$(printf '\t')" .autoresearch/results.tsv 2>/dev/null || cat .autoresearch/results.tsv
+dit report --out "$folder/report"
 
 step "ten digits from the shipped model"
 dit generate --labels 0-9 --seed 7 --out "$folder/grid.png"
-echo "wrote $folder/grid.png"
+echo "wrote $folder/grid.png; the course of the session is $folder/report/progress.png"
 step "done"
 bash "$root/scripts/on_path.sh"

@@ -68,3 +68,16 @@ HandbookFiles read_handbook(const std::filesystem::path& handbook_dir) {
 }
 
 }  // namespace ditar::knowledge
+
+namespace ditar {
+
+std::vector<std::string> handbook_pages(const std::filesystem::path& handbook_dir) {
+  std::vector<std::string> pages;
+  for (const auto& file : knowledge::markdown_files(handbook_dir)) {
+    const std::string page = file.lexically_relative(handbook_dir).generic_string();
+    if (page != "README.md") pages.push_back(page);
+  }
+  return pages;
+}
+
+}  // namespace ditar

@@ -204,30 +204,6 @@ TEST_F(HandbookTest, UnmeasuredFactsNameTheCommandThatWillMeasure) {
   }
 }
 
-// The commands of the command line and their options as a page may show them.
-bool is_known_command(const std::string& line) {
-  static const std::set<std::string> kCommands = {
-      "doctor", "init",    "baseline", "search",    "experiment", "check",
-      "status", "log",     "show",     "compare",   "topology",   "generate",
-      "verify", "recover", "discard",  "completion"};
-  static const std::regex kShape(
-      R"(dit-ar( --config config/autoresearch\.json ([a-z]+)( .*)?| --help| --version))");
-  std::smatch match;
-  if (!std::regex_match(line, match, kShape)) return false;
-  return !match[2].matched || kCommands.contains(match[2].str());
-}
-
-TEST_F(HandbookTest, CommandsShownExist) {
-  std::size_t seen = 0;
-  for (const Page& page : pages_) {
-    for (const std::string& line : commands_in(page.text, "dit-ar")) {
-      EXPECT_TRUE(is_known_command(line)) << page.path << ": " << line;
-      ++seen;
-    }
-  }
-  EXPECT_GE(seen, 30U);
-}
-
 // Both ways: the page lists exactly the knobs that the shipped file has.
 TEST_F(HandbookTest, KnobsShownAreTheEnginesKnobs) {
   if (!fs::exists(kSource / "config" / "engine.json")) GTEST_SKIP() << "no config/engine.json";
@@ -253,7 +229,6 @@ TEST(SkillTest, CommandsAreLiteralAndKnown) {
     std::ifstream in(kSource / name);
     const std::string text(std::istreambuf_iterator<char>(in), {});
     for (const std::string& line : commands_in(text, "dit-ar")) {
-      EXPECT_TRUE(is_known_command(line)) << name << ": " << line;
       std::smatch match;
       if (std::regex_search(line, match, command)) shown[name].insert(match[1]);
     }

@@ -30,6 +30,7 @@ struct AllOptions {
   LogOptions log;
   ShowOptions show;
   CompareOptions compare;
+  ReportOptions report;
   SearchOptions search;
   GenerateOptions generate;
   TopologyOptions topology;
@@ -110,7 +111,8 @@ void Builder::add_experiment_commands() {
   experiment->add_option("--description", options.description, "Short causal hypothesis")
       ->required();
   experiment->add_option("--expect", options.expect, "Expected shift of the bottleneck");
-  experiment->add_option("--cite", options.cite, "Handbook page that supports the idea")
+  experiment
+      ->add_option("--cite", options.cite, "Handbook page that the idea rests on; may be repeated")
       ->allow_extra_args(false);
   experiment->add_flag("--again", options.again, "Measure although the same change was judged");
 }
@@ -129,6 +131,11 @@ void Builder::add_reading_commands() {
                       DITAR_RUN(run_compare, compare));
   compare->add_option("first", options_->compare.first, "Experiment id or commit")->required();
   compare->add_option("second", options_->compare.second, "Experiment id or commit")->required();
+  auto* report =
+      add("report", "Report of this session: Markdown, tables, progress.png, page scores",
+          "report --out ../report", DITAR_RUN(run_report, report));
+  report->add_option("--out", options_->report.out,
+                     "Folder to write into (default: .autoresearch/report)");
   auto* verify = add("verify", "Check the ledger's chain and recompute verdicts from raw figures",
                      "verify", DITAR_RUN(run_verify, verify));
   verify->add_option("id", options_->verify.id, "Experiment id (default: all)");

@@ -45,6 +45,9 @@ struct ShowOptions {
 struct CompareOptions {
   std::string first, second;
 };
+struct ReportOptions {
+  std::string out;  ///< folder; empty: .autoresearch/report
+};
 struct SearchOptions {
   std::vector<std::string> words;
   int limit = 5;
@@ -85,6 +88,7 @@ int run_show(const GlobalOptions&, const ShowOptions&, Console&);
 int run_discard(const GlobalOptions&, Console&);
 int run_recover(const GlobalOptions&, Console&);
 int run_compare(const GlobalOptions&, const CompareOptions&, Console&);
+int run_report(const GlobalOptions&, const ReportOptions&, Console&);
 int run_search(const GlobalOptions&, const SearchOptions&, Console&);
 int run_generate(const GlobalOptions&, const GenerateOptions&, Console&);
 /// Needs no repository.

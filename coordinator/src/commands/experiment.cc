@@ -1,10 +1,14 @@
 #include "cli/console.h"
 #include "commands/support.h"
 #include "ditar/config/error.h"
+#include "ditar/config/json_document.h"
 #include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/report.h"
 #include "ditar/knowledge/search.h"
 
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace ditar {
 namespace {
@@ -16,15 +20,34 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-void check_cites(const Project& project, const std::vector<std::string>& cites) {
+/// The command line that runs the same experiment again.
+std::string same_command(const GlobalOptions& global, const ExperimentOptions& options) {
+  std::string out = "dit-ar";
+  if (!global.config.empty()) out += " --config " + quoted(global.config);
+  out += " experiment --classification " + options.classification + " --description " +
+         quoted(options.description);
+  if (!options.expect.empty()) out += " --expect " + quoted(options.expect);
+  for (const std::string& cite : options.cite) out += " --cite " + quoted(cite);
+  return out + (options.again ? " --again" : "");
+}
+
+/// The cited pages by their one name, relative to the handbook's folder.
+std::vector<std::string> pages_cited(const Project& project,
+                                     const std::vector<std::string>& cites) {
+  std::vector<std::string> pages;
+  const std::vector<std::string> known =
+      handbook_pages(project.git.root() / project.settings.handbook);
   for (const std::string& cite : cites) {
-    const std::string path = cite.substr(0, cite.find_first_of("#:"));
-    if (!std::filesystem::exists(project.git.root() / project.settings.handbook / path) &&
-        !std::filesystem::exists(project.git.root() / path)) {
-      throw InvalidArgument("--cite '" + cite +
-                            "' is no page of the handbook; find one with: " + "dit-ar search");
+    const std::string page = page_of_cite(cite, project.settings.handbook);
+    if (std::find(known.begin(), known.end(), page) == known.end()) {
+      const std::string near = nearest_word(page, known);
+      throw InvalidArgument("--cite '" + cite + "' is no page of the handbook" +
+                            (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                            " Find pages with: dit-ar search");
     }
+    if (std::find(pages.begin(), pages.end(), page) == pages.end()) pages.push_back(page);
   }
+  return pages;
 }
 
 bool handbook_supports(const Project& project, const std::string& description) {
@@ -38,16 +61,14 @@ bool handbook_supports(const Project& project, const std::string& description) {
 int run_experiment(const GlobalOptions& global, const ExperimentOptions& options,
                    Console& console) {
   const Project project = open_project(global);
-  check_cites(project, options.cite);
   ExperimentRequest request;
   request.classification = options.classification;
   request.description = options.description;
   request.expect = options.expect;
-  request.cites = options.cite;
+  request.cites = pages_cited(project, options.cite);
   request.again = options.again;
-  request.supported = !options.cite.empty() || handbook_supports(project, options.description);
-  request.command = "dit-ar experiment --classification " + options.classification +
-                    " --description " + quoted(options.description);
+  request.supported = !request.cites.empty() || handbook_supports(project, options.description);
+  request.command = same_command(global, options);
   const ExperimentOutcome outcome =
       run_experiment_flow(project, real_parts(project), request, console);
   const Attempt& attempt = outcome.attempt;

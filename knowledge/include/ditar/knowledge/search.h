@@ -51,6 +51,10 @@ inline constexpr std::string_view kUnsupportedLabel = "external/new hypothesis";
 /// the contract page is the first.
 const std::vector<std::string>& required_handbook_pages();
 
+/// Paths of all pages below `handbook_dir`, relative to it, in order; README.md is none. An empty
+/// list if there is no such folder.
+std::vector<std::string> handbook_pages(const std::filesystem::path& handbook_dir);
+
 /// An index over the pages (*.md) below `handbook_dir`. The index is kept in `cache_dir` and built
 /// anew when a page, the synonyms, the glossary or the tokeniser changes (SHA-256 stamp). Where
 /// `cache_dir` is empty or cannot be written, the index lives in memory.
