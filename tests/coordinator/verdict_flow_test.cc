@@ -2,10 +2,12 @@
 // nothing in it can be changed unseen.
 #include "ditar/config/error.h"
 #include "experiment/lane_metric.h"
+#include "experiment/records.h"
 #include "experiment/remeasure.h"
 #include "experiment/speed_test.h"
 #include "experiment/verify_records.h"
 #include "scripted_flow.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -212,6 +214,12 @@ TEST_F(VerdictFlowTest, RemeasureRebuildsFromTheRefAndRecordsWhatItFound) {
   EXPECT_TRUE(faults_of(records, flow_).empty());
   const auto changed = edited("remeasure", [](json& body) { body["upheld"] = false; });
   EXPECT_FALSE(faults_of(changed, flow_).empty());
+}
+
+TEST(QuickProfileTest, IsWhatTheShippedCpuLaneUses) {
+  const Settings shipped =
+      read_settings(std::filesystem::path(DITAR_SOURCE_DIR) / "config/autoresearch.json");
+  EXPECT_EQ(to_json(decision_params(shipped.lane("cpu-mnist"))), to_json(quick_profile()));
 }
 
 TEST_F(VerdictFlowTest, OutputsThatDifferAreNoSpeed) {
