@@ -63,6 +63,8 @@ HandbookFiles read_handbook(const std::filesystem::path& handbook_dir) {
   const auto synonyms = root.parent_path() / "synonyms.txt";
   if (std::filesystem::exists(synonyms)) files.synonyms = read_text(synonyms);
   feed(hash, files.synonyms);
+  const auto common = root.parent_path() / "common_words.txt";
+  if (std::filesystem::exists(common)) files.common = read_text(common);
   files.stamp = hash.hex();
   return files;
 }

@@ -38,6 +38,7 @@ struct HandbookFiles {
   };
   std::vector<Page> pages;  ///< sorted by path
   std::string synonyms;     ///< <handbook>/../synonyms.txt, or empty
+  std::string common;       ///< <handbook>/../common_words.txt, or empty
   std::string glossary;     ///< the page whose name ends in "glossary_english_spanish.md", or empty
   std::string stamp;        ///< SHA-256 over all of it and the tokeniser's version
 };

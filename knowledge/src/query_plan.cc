@@ -9,6 +9,15 @@ namespace {
 
 constexpr double kExactBonus = 0.35;
 constexpr double kPartWeight = 0.45;
+constexpr double kCommonWeight = 0.25;
+constexpr double kNumberWeight = 0.5;
+constexpr double kCorrectedTrust = 0.75;
+constexpr double kUntranslatedWeight = 0.35;  // a Spanish word that the glossary lacks
+constexpr std::size_t kSpanishCorrected = 7;  // the dictionary is English: short words go astray
+
+bool is_number(const std::string& word) {
+  return std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 void add_word(std::vector<std::string>& terms, const std::string& word,
               const Thesaurus& thesaurus) {
@@ -17,33 +26,65 @@ void add_word(std::vector<std::string>& terms, const std::string& word,
   terms.push_back("Y" + thesaurus.stem_spanish(word));
 }
 
+bool knows_a_form(const std::string& word, const Thesaurus& thesaurus, const Speller& speller) {
+  return speller.knows(word) || speller.knows("Z" + thesaurus.stem_english(word)) ||
+         speller.knows("Y" + thesaurus.stem_spanish(word));
+}
+
+/// Two known words written as one: "microbatch".
+std::vector<std::string> compound_parts(const std::string& word, const Thesaurus& thesaurus,
+                                        const Speller& speller) {
+  constexpr std::size_t kLeast = 4;
+  for (std::size_t at = kLeast; at + kLeast <= word.size(); ++at) {
+    std::string first = word.substr(0, at), second = word.substr(at);
+    if (knows_a_form(first, thesaurus, speller) && knows_a_form(second, thesaurus, speller)) {
+      return {std::move(first), std::move(second)};
+    }
+  }
+  return {};
+}
+
 // Replaces unknown words by known ones and says so.
 void correct_tokens(std::vector<Token>& tokens, const Thesaurus& thesaurus, const Speller& speller,
-                    QueryPlan& plan) {
+                    const CommonWords& common, QueryPlan& plan) {
   for (Token& token : tokens) {
     if (is_stopword(token.whole) || speller.knows(token.whole)) continue;
-    if (speller.knows("Z" + thesaurus.stem_english(token.whole)) ||
-        speller.knows("Y" + thesaurus.stem_spanish(token.whole))) {
-      continue;  // another form of a known word
-    }
+    if (common.contains(token.whole, thesaurus)) continue;
+    if (knows_a_form(token.whole, thesaurus, speller)) continue;
     bool parts_known = !token.parts.empty();
     for (const std::string& part : token.parts) parts_known = parts_known && speller.knows(part);
     if (parts_known) continue;
+    if (token.parts.empty()) token.parts = compound_parts(token.whole, thesaurus, speller);
+    if (!token.parts.empty()) continue;
+    if (plan.spanish && token.whole.size() < kSpanishCorrected) continue;
     if (const auto better = speller.correct(token.whole)) {
       plan.corrections.push_back(token.whole + " -> " + *better);
       token.whole = *better;
       token.parts.clear();
+      token.corrected = true;
     }
   }
 }
 
-Segment word_segment(const Token& token, const Thesaurus& thesaurus) {
+Segment word_segment(const Token& token, const Thesaurus& thesaurus, const CommonWords& common) {
   Segment segment;
   segment.text = token.whole;
+  if (is_number(token.whole)) {
+    segment.weight = kNumberWeight;
+  } else if (common.contains(token.whole, thesaurus)) {
+    segment.weight = kCommonWeight;
+  }
   add_word(segment.alternatives, token.whole, thesaurus);
   segment.exact.push_back(token.whole);
+  std::vector<Token> parts;
   for (const std::string& part : token.parts) {
     if (!is_stopword(part) && part.size() > 1) add_word(segment.partial, part, thesaurus);
+    parts.push_back({part, {}, 0, 0});
+  }
+  // An identifier that nobody wrote down may name a concept inside: cudaGraphExecUpdate.
+  for (const ConceptMatch& match : thesaurus.match(parts)) {
+    if (match.count < 2) continue;
+    segment.alternatives.push_back("C" + std::to_string(match.concept_id));
   }
   return segment;
 }
@@ -68,10 +109,12 @@ Segment phrase_segment(const std::vector<Token>& tokens, std::size_t first, std:
 
 }  // namespace
 
-QueryPlan plan_query(std::string_view text, const Thesaurus& thesaurus, const Speller& speller) {
+QueryPlan plan_query(std::string_view text, const Thesaurus& thesaurus, const Speller& speller,
+                     const CommonWords& common) {
   QueryPlan plan;
   std::vector<Token> tokens = tokenize(text.substr(0, 4096));
-  correct_tokens(tokens, thesaurus, speller, plan);
+  plan.spanish = reads_spanish(tokens);
+  correct_tokens(tokens, thesaurus, speller, common, plan);
   const auto matches = thesaurus.match(tokens);
   std::set<std::string> seen;
   std::size_t next_match = 0;
@@ -87,7 +130,7 @@ QueryPlan plan_query(std::string_view text, const Thesaurus& thesaurus, const Sp
         plan.concepts.push_back(matches[next_match].concept_id);
       }
     } else if (!is_stopword(tokens[i].whole) && tokens[i].whole.size() > 1) {
-      segment = word_segment(tokens[i], thesaurus);
+      segment = word_segment(tokens[i], thesaurus, common);
     }
     auto& stems = plan.stems.emplace_back();
     for (std::size_t k = i; k < i + used; ++k) {
@@ -95,6 +138,7 @@ QueryPlan plan_query(std::string_view text, const Thesaurus& thesaurus, const Sp
         stems.push_back(thesaurus.stem_english(tokens[k].whole));
       }
     }
+    if (tokens[i].corrected) segment.trust = kCorrectedTrust;
     i += used;
     if (segment.text.empty() || !seen.insert(segment.text).second) continue;
     if (plan.segments.size() < 48) plan.segments.push_back(std::move(segment));
@@ -118,20 +162,29 @@ void weigh(QueryPlan& plan, const Xapian::Database& passages) {
         if (count > 0.0) rarest = std::min(rarest, count);
         segment.known = segment.known || count > 0.0;
       }
+      for (std::size_t i = 0; i + 2 < segment.partial.size(); i += 3) {
+        segment.known_parts += passages.term_exists(segment.partial[i]) ||
+                               passages.term_exists(segment.partial[i + 1]);
+      }
       frequency = segment.known ? rarest : 0.0;
     }
-    segment.idf = std::log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5));
+    if (plan.spanish && !segment.known && segment.weight == 1.0) {
+      segment.weight = kUntranslatedWeight;
+    }
+    segment.idf =
+        segment.weight * std::log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5));
   }
 }
 
 Xapian::Query to_xapian(const QueryPlan& plan) {
   std::vector<Xapian::Query> all;
   for (const Segment& segment : plan.segments) {
-    all.emplace_back(Xapian::Query::OP_SYNONYM, segment.alternatives.begin(),
-                     segment.alternatives.end());
+    const Xapian::Query any(Xapian::Query::OP_SYNONYM, segment.alternatives.begin(),
+                            segment.alternatives.end());
+    all.emplace_back(Xapian::Query::OP_SCALE_WEIGHT, any, segment.weight);
     const Xapian::Query exact(Xapian::Query::OP_OR, segment.exact.begin(), segment.exact.end());
     all.emplace_back(Xapian::Query::OP_SCALE_WEIGHT, exact,
-                     kExactBonus / static_cast<double>(segment.exact.size()));
+                     segment.weight * kExactBonus / static_cast<double>(segment.exact.size()));
     for (std::size_t i = 0; i + 2 < segment.partial.size(); i += 3) {
       const Xapian::Query part(Xapian::Query::OP_SYNONYM,
                                segment.partial.begin() + static_cast<std::ptrdiff_t>(i),

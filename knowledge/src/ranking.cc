@@ -13,11 +13,13 @@ constexpr std::size_t kCandidates = 60;
 constexpr double kPassageShare = 0.60;
 constexpr double kPageShare = 0.40;
 constexpr double kSupportThreshold = 0.58;
+constexpr double kPartsHit = 0.7;  // an identifier's parts, all found, against the whole
 constexpr double kGlossaryFactor = 0.02;
 constexpr double kRepeatFactor = 0.6;  // each further passage of a page
 constexpr std::size_t kSnippetBytes = 240;
 
 bool is_experiment(const std::string& path) { return path.starts_with("experiment:"); }
+bool says_much(const Segment& segment) { return segment.weight == 1.0; }
 bool is_glossary(const std::string& path) { return path.ends_with(kGlossaryPage); }
 
 Xapian::Enquire make_enquire(const Xapian::Database& database, const QueryPlan& plan) {
@@ -53,7 +55,11 @@ std::vector<double> segment_hits(const QueryPlan& plan, const Xapian::Database& 
       for (std::size_t i = 0; i + 2 < segment.partial.size(); i += 3) {
         parts += held(segment.partial[i]) || held(segment.partial[i + 1]);
       }
-      hit = 0.7 * parts / static_cast<double>(segment.partial.size() / 3);
+      // Parts that the handbook never names are left out, as long as half of them are named.
+      const std::size_t count = segment.partial.size() / 3;
+      const std::size_t asked_parts =
+          segment.known_parts > 0 ? std::max(segment.known_parts, (count + 1) / 2) : count;
+      hit = kPartsHit * parts / static_cast<double>(asked_parts);
     }
     hits.push_back(hit);
   }
@@ -65,7 +71,7 @@ double coverage_of(const QueryPlan& plan, const std::vector<double>& hits) {
   double got = 0.0;
   for (std::size_t i = 0; i < hits.size(); ++i) {
     all += plan.segments[i].idf;
-    got += plan.segments[i].idf * hits[i];
+    got += plan.segments[i].idf * plan.segments[i].trust * hits[i];
   }
   return all > 0.0 ? got / all : 0.0;
 }
@@ -117,14 +123,22 @@ std::vector<Candidate> rank_passages(const QueryPlan& plan, const Xapian::Databa
 
 bool is_supported(const QueryPlan& plan, const std::vector<Candidate>& ranked,
                   const std::map<std::string, PageScore>& pages) {
-  if (plan.segments.empty()) return false;
+  const auto informative = static_cast<std::size_t>(
+      std::count_if(plan.segments.begin(), plan.segments.end(), says_much));
+  if (informative == 0) return false;  // everyday words and numbers alone ask for nothing
   std::size_t looked = 0;
   for (const Candidate& candidate : ranked) {
     if (is_experiment(candidate.passage.path) || is_glossary(candidate.passage.path)) continue;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+      found += says_much(plan.segments[i]) && candidate.found[i];
+    }
+    if (++looked == 9) break;
+    // Where untranslated words count little, one word that is met is no subject.
+    if (plan.spanish && found < std::min<std::size_t>(2, informative)) continue;
     const auto page = pages.find(candidate.passage.path);
     const double around = page != pages.end() ? page->second.coverage : 0.0;
     if (0.5 * candidate.coverage + 0.5 * around >= kSupportThreshold) return true;
-    if (++looked == 8) break;
   }
   return false;
 }

@@ -72,6 +72,7 @@ class Search::Impl {
   Impl(const std::filesystem::path& handbook_dir, const std::filesystem::path& cache_dir)
       : files_(knowledge::read_handbook(handbook_dir)),
         thesaurus_(files_.synonyms, files_.glossary),
+        common_(files_.common, thesaurus_),
         databases_(open(cache_dir)),
         speller_(make_speller(databases_.passages, thesaurus_)),
         overrides_(files_, thesaurus_),
@@ -97,7 +98,7 @@ class Search::Impl {
   SearchAnswer query(std::string_view text, std::size_t limit) const {
     require(limit >= 1, "search: the limit must be at least 1");
     SearchAnswer answer;
-    QueryPlan plan = knowledge::plan_query(text, thesaurus_, speller_);
+    QueryPlan plan = knowledge::plan_query(text, thesaurus_, speller_, common_);
     knowledge::weigh(plan, everything_);
     answer.corrections = plan.corrections;
     std::vector<Candidate> ranked;
@@ -160,6 +161,7 @@ class Search::Impl {
 
   knowledge::HandbookFiles files_;
   knowledge::Thesaurus thesaurus_;
+  knowledge::CommonWords common_;
   std::size_t passage_count_ = 0;
   knowledge::Databases databases_;
   knowledge::Speller speller_;

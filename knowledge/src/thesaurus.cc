@@ -90,7 +90,9 @@ class Thesaurus::Impl {
     std::size_t at = 0;
     while (at < content.size()) {
       std::size_t used = 1;
-      for (std::size_t n = std::min(longest_, content.size() - at); n >= 1; --n) {
+      // A function word alone is none: "para" is not "parado".
+      const std::size_t least = is_stopword(tokens[content[at]].whole) ? 2 : 1;
+      for (std::size_t n = std::min(longest_, content.size() - at); n >= least; --n) {
         if (look_up(english_, english, at, n, content, found) +
                 look_up(spanish_, spanish, at, n, content, found) >
             0) {

@@ -149,6 +149,18 @@ bool is_stopword(std::string_view folded) {
   return std::binary_search(kWords.begin(), kWords.end(), folded);
 }
 
+bool reads_spanish(const std::vector<Token>& tokens) {
+  static constexpr std::string_view kWords[] = {
+      "al",  "como", "con",  "cual", "cuando", "cuanta", "cuanto", "de",  "del", "donde", "el",
+      "en",  "es",   "esta", "este", "hay",    "la",     "las",    "lo",  "los", "mas",   "mi",
+      "muy", "para", "pero", "por",  "porque", "que",    "se",     "si",  "sin", "sobre", "son",
+      "su",  "un",   "una",  "uno",  "y",      "tan",    "tantos", "ser", "sus", "mis",   "entre"};
+  const auto spanish = std::count_if(tokens.begin(), tokens.end(), [](const Token& token) {
+    return std::find(std::begin(kWords), std::end(kWords), token.whole) != std::end(kWords);
+  });
+  return spanish >= 2;
+}
+
 bool is_connector(std::string_view folded) {
   static constexpr std::string_view kWords[] = {
       "a",  "al",  "an",  "and", "con", "de",  "del", "e",  "el", "en",  "for",  "in",

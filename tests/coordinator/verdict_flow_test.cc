@@ -1,7 +1,13 @@
 // Whole experiments against scripted workers: what the ledger holds is enough to decide again, and
 // nothing in it can be changed unseen.
+#include "ditar/config/error.h"
+#include "experiment/lane_metric.h"
+#include "experiment/records.h"
+#include "experiment/remeasure.h"
+#include "experiment/speed_test.h"
 #include "experiment/verify_records.h"
 #include "scripted_flow.h"
+#include "test_paths.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -135,6 +141,115 @@ TEST_F(VerdictFlowTest, LevelsFollowTheCampaign) {
   ASSERT_EQ(levels.size(), 3U);
   EXPECT_DOUBLE_EQ(levels[1], e_lond_alpha(0.05, 2, 0));
   EXPECT_DOUBLE_EQ(levels[2], e_lond_alpha(0.05, 3, 1));
+}
+
+TEST_F(VerdictFlowTest, QuarantineMeasuresTheNoiseAnewAndReplays) {
+  flow_.baseline();
+  ASSERT_EQ(flow_.experiment(0.05, "kept in the quiet").attempt.verdict, "KEEP");
+  flow_.world.process_noise = 0.02;
+  const ExperimentOutcome outcome = flow_.experiment(0.4, "judged in the noise");
+  EXPECT_EQ(outcome.attempt.verdict, "KEEP");
+  const std::vector<Record> records = flow_.records();
+  ASSERT_EQ(count(records, "quarantine"), 1);
+  EXPECT_EQ(count(records, "calibration"), 1);
+  EXPECT_EQ(count(records, "remeasure"), 1);  // of the best, which is doubted
+  json test, again;
+  for (const Record& record : records) {
+    if (record.type == "speed-test") test = json::parse(record.body);
+    if (record.type == "remeasure") again = json::parse(record.body);
+  }
+  EXPECT_EQ(test["round"], 2);
+  EXPECT_EQ(test["test_index"], 2);
+  EXPECT_GT(test["sigma0"].get<double>(), 0.02);
+  EXPECT_EQ(test["controls_before"].size(), 0U);
+  EXPECT_EQ(again["because"], "quarantine");
+  // The best stays the best until a person goes behind it, whatever was found.
+  EXPECT_EQ(json::parse(records.back().body)["verdict"], "KEEP");
+  EXPECT_TRUE(faults_of(records, flow_).empty());
+}
+
+TEST_F(VerdictFlowTest, NoiseBeyondTheLimitIsRetryAndGivesTheTestBack) {
+  flow_.settings.lanes["scripted"].decision.sigma_limit = 0.012;
+  flow_.baseline();
+  flow_.world.process_noise = 0.03;
+  const ExperimentOutcome outcome = flow_.experiment(0.4);
+  EXPECT_EQ(outcome.attempt.verdict, "RETRY");
+  EXPECT_EQ(outcome.attempt.reason, "noise");
+  EXPECT_EQ(outcome.last_line, "RETRY: dit-ar experiment");
+  EXPECT_EQ(campaign_state(flow_.records(), "dec5", "").test_index, 1);
+  EXPECT_TRUE(faults_of(flow_.records(), flow_).empty());
+  EXPECT_THROW(flow_.baseline(), Error);  // measures as noisily
+  EXPECT_TRUE(faults_of(flow_.records(), flow_).empty());
+}
+
+TEST_F(VerdictFlowTest, TenthKeepIsMeasuredAgainstTheOriginal) {
+  flow_.baseline();
+  for (int i = 1; i <= 10; ++i) {
+    ASSERT_EQ(flow_.experiment(0.03 * i).attempt.verdict, "KEEP") << i;
+    ASSERT_EQ(count(flow_.records(), "head-to-head"), i / 10);
+  }
+  const std::vector<Record> records = flow_.records();
+  ASSERT_EQ(records.back().type, "head-to-head");
+  const json numbers = json::parse(records.back().body)["numbers"];
+  EXPECT_NEAR(numbers["speedup_percent"].get<double>(), 100.0 * std::expm1(0.3), 1.0);
+  EXPECT_TRUE(faults_of(records, flow_).empty());
+}
+
+TEST_F(VerdictFlowTest, RemeasureRebuildsFromTheRefAndRecordsWhatItFound) {
+  flow_.baseline();
+  flow_.experiment(0.03, "real");
+  flow_.scratch.shell("git reset -q --hard HEAD^");
+  const int built = flow_.world.rebuilt;
+  SilentProgress progress;
+  const RemeasureOutcome holds =
+      run_remeasure_flow(flow_.project(), flow_.parts(), "last", progress);
+  EXPECT_TRUE(holds.upheld) << holds.line;
+  EXPECT_EQ(flow_.world.rebuilt, built + 2);
+  const RemeasureOutcome best =
+      run_remeasure_flow(flow_.project(), flow_.parts(), "best", progress);
+  EXPECT_NE(best.line.find("cumulative gain"), std::string::npos);
+  const std::vector<Record> records = flow_.records();
+  EXPECT_EQ(count(records, "remeasure"), 1);
+  EXPECT_EQ(count(records, "head-to-head"), 1);
+  EXPECT_TRUE(faults_of(records, flow_).empty());
+  const auto changed = edited("remeasure", [](json& body) { body["upheld"] = false; });
+  EXPECT_FALSE(faults_of(changed, flow_).empty());
+}
+
+TEST(QuickProfileTest, IsWhatTheShippedCpuLaneUses) {
+  const Settings shipped =
+      read_settings(std::filesystem::path(DITAR_SOURCE_DIR) / "config/autoresearch.json");
+  EXPECT_EQ(to_json(decision_params(shipped.lane("cpu-mnist"))), to_json(quick_profile()));
+}
+
+TEST_F(VerdictFlowTest, OutputsThatDifferAreNoSpeed) {
+  flow_.baseline();
+  flow_.world.lies = true;
+  const ExperimentOutcome outcome = flow_.experiment(0.2);
+  EXPECT_EQ(outcome.attempt.verdict, "DISCARD");
+  EXPECT_EQ(outcome.attempt.reason, "quality");
+  EXPECT_TRUE(faults_of(flow_.records(), flow_).empty());
+}
+
+TEST_F(VerdictFlowTest, MemoryAndThroughputLanesCountInTheirOwnUnit) {
+  LaneConfig& lane = flow_.settings.lanes["scripted"];
+  lane.metric = "throughput";
+  lane.images = 8;
+  flow_.baseline();
+  flow_.experiment(0.05);
+  const auto verdict = [&] {
+    for (const auto records = flow_.records(); const Record& record : records) {
+      if (record.type == "verdict") return json::parse(record.body);
+    }
+    return json();
+  }();
+  EXPECT_NEAR(verdict["images_per_second"].get<double>() * verdict["metric_seconds"].get<double>(),
+              8.0, 1e-9);
+  QuadRecord quad;
+  quad.cost = {4096, 2048, 2048, 4096};
+  const std::vector<BlockRecord> bytes = {{BlockKind::kScreen, {quad}, false, ""}};
+  EXPECT_EQ(metric_fields("peak_memory", 8, bytes, true)["metric_bytes"], 2048.0);
+  EXPECT_EQ(metric_fields("peak_memory", 8, bytes, true).count("metric_seconds"), 0U);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 namespace ditar {
 namespace {
@@ -155,6 +156,17 @@ void check_lane(const LaneConfig& lane, const JsonNode& node) {
   if (d.min_blocks > d.max_blocks) {
     node.at("decision").at("min_blocks").fail("\"min_blocks\" is above \"max_blocks\"");
   }
+  if (d.max_blocks > d.budget_blocks) {
+    node.at("decision").at("budget_blocks").fail("\"budget_blocks\" is below \"max_blocks\"");
+  }
+  if (d.resolution >= d.sigma_limit) {
+    node.at("decision").at("resolution").fail("\"resolution\" is not below \"sigma_limit\"");
+  }
+  if (std::ldexp(1.0, -d.confirm_blocks) > d.confirm_p) {
+    node.at("decision")
+        .at("confirm_p")
+        .fail("\"confirm_p\" is below 2^-confirm_blocks: no candidate could be confirmed");
+  }
 }
 
 }  // namespace
@@ -165,12 +177,15 @@ const Fields<DecisionSettings>& decision_fields() {
       integer_field("quads_per_block", &D::quads_per_block, 1, 1000),
       integer_field("min_blocks", &D::min_blocks, 2, 1000),
       integer_field("max_blocks", &D::max_blocks, 2, 1000),
-      integer_field("confirm_blocks", &D::confirm_blocks, 0, 1000),
-      integer_field("calibration_blocks", &D::calibration_blocks, 2, 1000),
+      integer_field("budget_blocks", &D::budget_blocks, 2, 1000),
+      integer_field("confirm_blocks", &D::confirm_blocks, 1, 22),
+      integer_field("calibration_blocks", &D::calibration_blocks, 8, 1000),
       number_field("alpha", &D::alpha, 1e-6, 0.5),
       number_field("beta", &D::beta, 1e-6, 0.5),
       number_field("confirm_p", &D::confirm_p, 1e-9, 0.5),
       number_field("min_effect", &D::min_effect, 1e-6, 1.0),
+      number_field("sigma_limit", &D::sigma_limit, 1e-6, 1.0),
+      number_field("resolution", &D::resolution, 1e-9, 0.01),
       number_field("void_block_limit", &D::void_block_limit, 0.0, 1.0),
   };
   return fields;

@@ -139,6 +139,9 @@ void Builder::add_reading_commands() {
   auto* verify = add("verify", "Check the ledger's chain and recompute verdicts from raw figures",
                      "verify", DITAR_RUN(run_verify, verify));
   verify->add_option("id", options_->verify.id, "Experiment id (default: all)");
+  verify->add_flag("--remeasure", options_->verify.remeasure,
+                   "Rebuild the experiment from its ref and measure it again against its parent;\n"
+                   "\"best\" is measured against the original: the cumulative gain");
   auto* search = add("search", "Rank handbook passages and past experiments",
                      "search \"softmax + small batch + sm_86\"", DITAR_RUN(run_search, search));
   search->add_option("text", options_->search.words, "Words, taken as they are");

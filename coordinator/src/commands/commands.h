@@ -72,7 +72,9 @@ struct TopologyOptions {
   std::string svg;   ///< picture to write; empty: none
 };
 struct VerifyOptions {
-  std::string id;  ///< empty: every experiment
+  std::string id;          ///< empty: every experiment
+  bool remeasure = false;  ///< rebuild `id` from its ref and measure it again; "best": against the
+                           ///< original
 };
 
 int run_doctor(const GlobalOptions&, const DoctorOptions&, Console&);

@@ -1,13 +1,29 @@
 #include "cli/console.h"
 #include "commands/support.h"
 #include "ditar/config/error.h"
+#include "experiment/remeasure.h"
 #include "experiment/verify_records.h"
 
 #include <nlohmann/json.hpp>
 
 namespace ditar {
+namespace {
+
+int remeasure(const Project& project, const std::string& id, Console& console) {
+  if (id.empty()) {
+    throw InvalidArgument("--remeasure needs an experiment: dit-ar verify --remeasure last");
+  }
+  const RemeasureOutcome outcome = run_remeasure_flow(project, real_parts(project), id, console);
+  console.line(outcome.line);
+  console.document({{"id", outcome.id}, {"upheld", outcome.upheld}, {"finding", outcome.line}});
+  return 0;
+}
+
+}  // namespace
+
 int run_verify(const GlobalOptions& global, const VerifyOptions& options, Console& console) {
   const Project project = open_project(global);
+  if (options.remeasure) return remeasure(project, options.id, console);
   const LedgerCheck chain = verify_chain(project.layout.ledger);
   if (!chain.intact()) throw DataError("the ledger is damaged: " + chain.fault);
   const Ledger ledger = Ledger::open(project.layout.root, LedgerMode::kRead);

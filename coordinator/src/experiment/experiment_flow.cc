@@ -5,6 +5,7 @@
 #include "ditar/coordinator/quality/change_class.h"
 #include "ditar/coordinator/version.h"
 #include "experiment/experiment_run.h"
+#include "experiment/lane_metric.h"
 #include "experiment/records.h"
 
 #include <algorithm>
@@ -16,6 +17,8 @@ namespace ditar {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kKeepsBetweenHeadToHeads = 10;
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(text, ExitCode::kRules); }
 
@@ -206,6 +209,8 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
   json body = {{"session", session_.id},
                {"id", id_},
                {"lane", session_.lane},
+               {"metric", lane_.metric},
+               {"images", lane_.images},
                {"commit", head_},
                {"verdict", verdict.word},
                {"reason", verdict.reason},
@@ -216,9 +221,8 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
                {"seed", hex_text(sealed_.seed)},
                {"seed_salt", sealed_.salt}};
   if (speed_started_) {
-    const double seconds = median_seconds(evidence_.blocks, true);
-    if (seconds > 0.0) body["metric_seconds"] = seconds;
     body["memory_bytes"] = largest_memory(ranks_candidate_);
+    body.update(metric_fields(lane_.metric, lane_.images, evidence_.blocks, true));
   }
   if (decision_ && decision_->numbers.screen_blocks > 0) {
     const HodgesLehmann& effect = decision_->numbers.effect;
@@ -288,6 +292,9 @@ ExperimentOutcome ExperimentRun::finish(const Verdict& verdict) {
   ledger_.append("verdict", body.dump(-1, ' ', false, json::error_handler_t::replace));
   if (verdict.word == "KEEP") {
     advance_best(project_.git, session_, best_, head_, "dit-ar: keep " + id_);
+    if ((evidence_.keeps_before + 1) % kKeepsBetweenHeadToHeads == 0) {
+      measure_original_against_best();
+    }
   }
   const std::vector<Attempt> all = attempts_of(ledger_.records());
   write_results_tsv(project_.layout.results, result_rows(all));

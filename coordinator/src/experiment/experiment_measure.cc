@@ -144,7 +144,8 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
   const bool control = kind == BlockKind::kControl;
   Arm other = control ? best_arm_ : candidate_arm_;
   if (control) other.name = "copy";
-  BlockPlan plan{params_.quads_per_block, 2, seed_, number, output_rule(), logs("speed")};
+  BlockPlan plan{
+      params_.quads_per_block, 2, seed_, number, output_rule(), logs("speed"), guard_.get(), cost_};
   if (control) plan.rule = OutputRule{true, 0.0};
   BlockRecord record;
   record.kind = kind;
@@ -152,6 +153,8 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
   try {
     BlockResult result = run_block(*launcher_, best_arm_, other, task_, plan, failed_arm);
     record.quads = std::move(result.quads);
+    record.is_void = !result.void_cause.empty();
+    record.void_cause = result.void_cause;
     worst_timed_difference_ = std::max(worst_timed_difference_, result.worst_relative_l2);
     ranks_best_ = result.ranks_a;
     if (!control) {

@@ -6,6 +6,7 @@
 #include "ditar/coordinator/experiment_flow.h"
 #include "ditar/coordinator/timing_block.h"
 #include "experiment/baseline_store.h"
+#include "experiment/pair_run.h"
 #include "experiment/sealed_seed.h"
 
 #include <nlohmann/json.hpp>
@@ -57,6 +58,13 @@ class ExperimentRun {
   // experiment_speed.cc
   Verdict measure_speed();
   Decision run_round(int round);
+  void watch_machine();
+  PairPlan pair_plan(BlockKind kind, const std::string& log_folder) const;
+  /// A new noise floor after an alarm. @return whether it is accepted
+  bool recalibrate();
+  void remeasure_doubted_best();
+  double current_sigma0() const;
+  void measure_original_against_best();
 
   const Project& project_;
   const FlowParts& parts_;
@@ -75,6 +83,8 @@ class ExperimentRun {
   Evidence evidence_;  ///< of the present round of the speed test
   Arm original_arm_, best_arm_, candidate_arm_;
   std::unique_ptr<WorkerLauncher> launcher_;
+  std::unique_ptr<MachineGuard> guard_;
+  CostMeter cost_;
   OracleReference oracle_;
   SuiteOutputs original_, parent_, candidate_;
   nlohmann::json quality_numbers_, load_facts_;

@@ -1,6 +1,7 @@
 #include "ditar/config/error.h"
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/experiment_flow.h"
+#include "experiment/lane_metric.h"
 
 #include <sys/random.h>
 
@@ -59,6 +60,10 @@ FlowParts real_parts(const Project& project) {
     return build_candidate(project.git, request);
   };
   parts.secret = secret_bits;
+  parts.guard = [](const LaneConfig& lane, const HostLimits& limits) {
+    return make_host_guard(share_cpus(lane, allowed_cpus()).workers, limits);
+  };
+  parts.cost = cost_meter;
   return parts;
 }
 

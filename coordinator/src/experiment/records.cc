@@ -20,6 +20,8 @@ json to_json(const BlockRecord& block) {
       entry["throttled"] = quad.throttled;
       entry["arm"] = to_string(quad.arm_during_cause);
     }
+    if (quad.foreign_load > 0.0) entry["foreign_load"] = quad.foreign_load;
+    if (quad.steal > 0.0) entry["steal"] = quad.steal;
     quads.push_back(entry);
   }
   json out = {{"kind", to_string(block.kind)}, {"quads", quads}};
@@ -44,6 +46,8 @@ BlockRecord block_from(const json& entry) {
       quad.is_void = item.contains("void");
       quad.void_cause = item.value("void", "");
       quad.throttled = item.value("throttled", false);
+      quad.foreign_load = item.value("foreign_load", 0.0);
+      quad.steal = item.value("steal", 0.0);
       for (const TimedArm arm : {TimedArm::kA, TimedArm::kB, TimedArm::kBoth}) {
         if (item.value("arm", "none") == to_string(arm)) quad.arm_during_cause = arm;
       }
@@ -202,13 +206,15 @@ DecisionParams decision_params(const LaneConfig& lane) {
   p.quads_per_block = s.quads_per_block;
   p.min_blocks = s.min_blocks;
   p.max_blocks = s.max_blocks;
-  p.budget_blocks = 2 * s.max_blocks;
+  p.budget_blocks = s.budget_blocks;
   p.confirm_blocks = s.confirm_blocks;
   p.calibration_blocks = s.calibration_blocks;
   p.alpha = s.alpha;
   p.beta = s.beta;
   p.confirm_p = s.confirm_p;
   p.min_effect = s.min_effect;
+  p.sigma_limit = s.sigma_limit;
+  p.sigma_floor = s.resolution;
   p.void_block_limit = s.void_block_limit;
   check(p);
   return p;

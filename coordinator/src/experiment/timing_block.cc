@@ -32,7 +32,7 @@ class BlockRun {
       time_arm(false, next_input_);
       time_arm(true, next_input_++);
     }
-    for (int q = 0; q < plan_.quads; ++q) run_quad(q);
+    run_quads();
     failed_arm_ = a_.name;
     session_a_.session->stop();
     failed_arm_ = b_.name;
@@ -65,6 +65,22 @@ class BlockRun {
     return result;
   }
 
+  void run_quads() {
+    if (plan_.guard != nullptr) {
+      std::vector<pid_t> workers = session_a_.session->pids();
+      for (const pid_t pid : session_b_.session->pids()) workers.push_back(pid);
+      plan_.guard->start(workers);
+    }
+    int valid = 0;
+    for (int q = 0; q < 3 * plan_.quads && valid < plan_.quads; ++q) {
+      run_quad(q);
+      valid += result_.quads.back().is_void ? 0 : 1;
+    }
+    if (valid < plan_.quads) {
+      result_.void_cause = "too many void quads; the last: " + result_.quads.back().void_cause;
+    }
+  }
+
   void run_quad(int q) {
     QuadRecord quad;
     quad.order = quad_order(plan_.seed, plan_.number, static_cast<std::uint64_t>(q));
@@ -74,10 +90,14 @@ class BlockRun {
     const std::array<bool, 4> is_b = {baab, !baab, !baab, baab};
     const std::array<std::uint64_t, 4> inputs = {first, first, second, second};
     std::array<RunResult, 4> runs;
+    if (plan_.guard != nullptr) plan_.guard->begin_quad();
     for (std::size_t i = 0; i < 4; ++i) {
       runs[i] = time_arm(is_b[i], inputs[i]);
-      quad.cost[i] = runs[i].elapsed_ns;
+      if (plan_.guard != nullptr) plan_.guard->after_request(is_b[i] ? TimedArm::kB : TimedArm::kA);
+      const WorkerSession& session = *(is_b[i] ? session_b_ : session_a_).session;
+      quad.cost[i] = plan_.cost ? plan_.cost(session, runs[i]) : runs[i].elapsed_ns;
     }
+    if (plan_.guard != nullptr) plan_.guard->end_quad(quad);
     compare(runs[0], runs[1], is_b[0], first);
     compare(runs[2], runs[3], is_b[2], second);
     result_.quads.push_back(quad);

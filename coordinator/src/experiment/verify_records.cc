@@ -4,7 +4,10 @@
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/timing_block.h"
 #include "experiment/experiment_run.h"
+#include "experiment/lane_metric.h"
+#include "experiment/pair_run.h"
 #include "experiment/records.h"
+#include "experiment/remeasure.h"
 #include "experiment/speed_test.h"
 
 #include <nlohmann/json.hpp>
@@ -65,6 +68,11 @@ json receipt_of(const json& body, const std::filesystem::path& root, Faults& fau
 void check_calibration(const json& body, std::uint64_t first_number, Faults& faults) {
   const DecisionParams params = params_from(body.at("parameters"));
   const std::vector<BlockRecord> blocks = blocks_from(body.at("blocks"));
+  if (body.contains("guard_limits")) {
+    const HostLimits limits = host_limits(blocks);
+    compare({{"foreign_load", limits.foreign_load}, {"steal", limits.steal}}, body["guard_limits"],
+            "guard_limits", faults);
+  }
   const std::uint64_t seed = hex_bits(body.value("seed", ""));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     check_coins(blocks[i], seed, first_number + i, faults);
@@ -72,9 +80,26 @@ void check_calibration(const json& body, std::uint64_t first_number, Faults& fau
   const Calibration again = calibration_of(blocks, params);
   compare(to_json(again), body.at("calibration"), "calibration", faults);
   if (!body.contains("detectable_percent")) return;
-  compare(median_seconds(blocks, false), body.at("metric_seconds"), "metric_seconds", faults);
+  compare(metric_fields(body.at("metric"), body.at("images"), blocks, false), body, "baseline",
+          faults);
   compare(speedup_percent(minimum_detectable_effect(again.sigma0, params, 1, 0)),
           body.at("detectable_percent"), "detectable_percent", faults);
+}
+
+void check_pair(const json& body, Faults& faults) {
+  const std::vector<BlockRecord> blocks = blocks_from(body.at("blocks"));
+  const std::uint64_t seed = hex_bits(body.value("seed", ""));
+  const auto first = body.value("first_number", std::uint64_t{0});
+  for (std::size_t i = 0; i < blocks.size(); ++i) check_coins(blocks[i], seed, first + i, faults);
+  const HeadToHead again = head_to_head(blocks, params_from(body.at("parameters")));
+  compare(pair_numbers(again), body.at("numbers"), "numbers", faults);
+  if (body.contains("confirmed")) {
+    const bool confirmed =
+        confirms_gain(again, body.at("sigma0"), params_from(body.at("parameters")));
+    compare(confirmed, body["confirmed"], "confirmed", faults);
+    compare(upholds(body.at("verdict"), body.at("reason"), confirmed), body["upheld"], "upheld",
+            faults);
+  }
 }
 
 class VerdictCheck {
@@ -142,10 +167,9 @@ class VerdictCheck {
     const Decision again = decide(evidence, params);
     compare_receipt(receipt, again, evidence);
     check_word(again);
-    const double seconds = median_seconds(evidence.blocks, true);
-    if (seconds > 0.0) {
-      compare(seconds, body_.value("metric_seconds", json()), "metric_seconds", faults_);
-    }
+    compare(metric_fields(body_.value("metric", ""), body_.value("images", std::int64_t{1}),
+                          evidence.blocks, true),
+            body_, "verdict", faults_);
     if (again.numbers.screen_blocks > 0) {
       const HodgesLehmann& effect = again.numbers.effect;
       compare({{"speedup_percent", speedup_percent(effect.estimate)},
@@ -203,9 +227,9 @@ std::vector<VerifiedRecord> verify_records(std::span<const Record> records,
                                            const std::string& only) {
   std::vector<VerifiedRecord> out;
   for (const Record& record : records) {
-    if (record.type != "baseline" && record.type != "verdict" && record.type != "calibration") {
-      continue;
-    }
+    const bool pair = record.type == "head-to-head" || record.type == "remeasure";
+    const bool noise = record.type == "baseline" || record.type == "calibration";
+    if (!pair && !noise && record.type != "verdict") continue;
     const json body = body_of(record);
     VerifiedRecord found{record.seq, record.type, "baseline", {}};
     if (record.type != "baseline") found.id = body.value("id", "");
@@ -213,6 +237,8 @@ std::vector<VerifiedRecord> verify_records(std::span<const Record> records,
     try {
       if (record.type == "verdict") {
         found.faults = VerdictCheck(records, record, body).run(git_root);
+      } else if (pair) {
+        check_pair(body, found.faults);
       } else {
         check_calibration(body, body.value("first_number", std::uint64_t{0}), found.faults);
         if (body.value("ok", false)) receipt_of(body, git_root, found.faults);

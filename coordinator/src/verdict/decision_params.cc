@@ -42,6 +42,8 @@ DecisionParams quick_profile() {
   params.max_blocks = 8;
   params.budget_blocks = 14;
   params.confirm_blocks = 10;
+  params.calibration_blocks = 12;
+  params.sigma_limit = 0.012;
   params.min_effect = 0.005;
   return params;
 }

@@ -70,14 +70,17 @@ BlockRecord SimulatedEngine::run_block(BlockKind kind, double gain, int quads) {
   return block;
 }
 
-TrialResult run_trial(SimulatedEngine& engine, const TrialSetup& setup,
-                      const DecisionParams& params) {
+namespace {
+
+void run_round(SimulatedEngine& engine, const TrialSetup& setup, const DecisionParams& params,
+               TrialResult& result) {
   Evidence evidence;
-  evidence.sigma0 = setup.sigma0;
+  evidence.sigma0 = result.sigma0;
   evidence.test_index = setup.test_index;
   evidence.keeps_before = setup.keeps_before;
+  evidence.controls_before = result.controls;
   evidence.control_after = control_position(engine.bits(), params);
-  TrialResult result;
+  result.screen_blocks = 0;
   for (;;) {
     result.decision = decide(evidence, params);
     if (!result.decision.next) break;
@@ -87,6 +90,43 @@ TrialResult run_trial(SimulatedEngine& engine, const TrialSetup& setup,
     ++result.blocks;
     result.screen_blocks += kind == BlockKind::kScreen ? 1 : 0;
   }
+  for (const double control : result.decision.numbers.controls) result.controls.push_back(control);
+}
+
+}  // namespace
+
+double calibrated_sigma0(SimulatedEngine& engine, const DecisionParams& params) {
+  for (int round = 0; round < 3; ++round) {
+    std::vector<double> values;
+    while (static_cast<int>(values.size()) < params.calibration_blocks) {
+      const auto value =
+          block_value(engine.run_block(BlockKind::kCalibration, 0.0, params.quads_per_block),
+                      params.quads_per_block);
+      if (value) values.push_back(*value);
+    }
+    const Calibration calibration = calibrate(values, params);
+    if (calibration.accepted) return calibration.sigma0;
+  }
+  return 0.0;
+}
+
+TrialResult run_trial(SimulatedEngine& engine, const TrialSetup& setup,
+                      const DecisionParams& params) {
+  TrialResult result;
+  result.controls = setup.controls;
+  result.sigma0 = setup.sigma0 > 0.0 ? setup.sigma0 : calibrated_sigma0(engine, params);
+  if (result.sigma0 <= 0.0) {
+    result.decision.outcome = Outcome::kInvalid;
+    return result;
+  }
+  run_round(engine, setup, params, result);
+  if (result.decision.outcome != Outcome::kQuarantined) return result;
+  const double again = calibrated_sigma0(engine, params);
+  if (again <= 0.0) return result;
+  result.sigma0 = again;
+  result.controls.clear();
+  result.rounds = 2;
+  run_round(engine, setup, params, result);
   return result;
 }
 

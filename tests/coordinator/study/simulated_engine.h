@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <random>
+#include <vector>
 
 namespace ditar::study {
 
@@ -45,19 +46,27 @@ class SimulatedEngine {
   bool running_b_ = false;
 };
 
-/// One experiment to its end, through decide() alone.
+/// One experiment to its end as the flow runs it: decide() asks for blocks; an alarm of the control
+/// measures the noise anew and replays the test once.
 struct TrialResult {
   Decision decision;
-  int blocks = 0;  ///< of every kind
-  int screen_blocks = 0;
+  int blocks = 0;         ///< of every kind
+  int screen_blocks = 0;  ///< of the last round
+  int rounds = 1;
+  double sigma0 = 0.0;           ///< that the last round was judged by
+  std::vector<double> controls;  ///< window for the next trial
 };
 struct TrialSetup {
   double gain = 0.0;
-  double sigma0 = 0.003;
+  double sigma0 = 0.003;  ///< 0: calibrated on this engine first, as `baseline` does
   int test_index = 1, keeps_before = 0;
+  std::vector<double> controls = {};  ///< of earlier trials, oldest first
 };
 TrialResult run_trial(SimulatedEngine& engine, const TrialSetup& setup,
                       const DecisionParams& params);
+
+/// sigma0 as `baseline` finds it: up to three calibrations; 0 if none was accepted.
+double calibrated_sigma0(SimulatedEngine& engine, const DecisionParams& params);
 
 /// Standard deviation of many A/A block values: the truth that a calibration estimates.
 double true_block_sd(const EngineModel& model, const DecisionParams& params, std::uint64_t seed);

@@ -35,13 +35,16 @@ struct SuiteSizes {
 struct DecisionSettings {
   int quads_per_block = 4;
   int min_blocks = 4;
-  int max_blocks = 10;
+  int max_blocks = 10;     ///< of the screen before it counts as unresolved
+  int budget_blocks = 20;  ///< of the screen in all; then DISCARD(unresolved)
   int confirm_blocks = 10;
   int calibration_blocks = 20;
   double alpha = 0.05;            ///< campaign-wide error
   double beta = 0.1;              ///< futility
   double confirm_p = 0.005;       ///< sign-flip test on the confirming blocks
   double min_effect = 0.003;      ///< least gain worth keeping, as a log ratio
+  double sigma_limit = 0.05;      ///< no noise above this is judged by: RETRY, machine too noisy
+  double resolution = 1e-4;       ///< what the meter can tell apart; no noise is believed below it
   double void_block_limit = 0.3;  ///< share of void blocks above which the machine is at fault
 };
 

@@ -9,6 +9,7 @@
 #include "ditar/coordinator/judgement.h"
 #include "ditar/coordinator/progress.h"
 #include "ditar/coordinator/project.h"
+#include "ditar/coordinator/timing_block.h"
 #include "ditar/coordinator/verdict/decision.h"
 #include "ditar/coordinator/worker_launcher.h"
 
@@ -34,6 +35,9 @@ struct FlowParts {
   std::function<BuildResult(const std::string& tree)> build;
   Isolation isolation;                    ///< the fence that launcher and build use; for receipts
   std::function<std::uint64_t()> secret;  ///< 64 unpredictable bits
+  /// What watches the machine under a block, and what a request costs. Empty: nothing and time.
+  std::function<std::unique_ptr<MachineGuard>(const LaneConfig&, const HostLimits&)> guard;
+  std::function<CostMeter(const LaneConfig&)> cost;
 };
 /// The real parts for a project.
 FlowParts real_parts(const Project& project);

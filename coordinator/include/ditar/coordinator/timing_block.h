@@ -3,12 +3,14 @@
 // inputs, made from a secret seed after both groups are up. Blocks while it runs; one thread.
 #pragma once
 
+#include "ditar/coordinator/machine_guard.h"
 #include "ditar/coordinator/progress.h"
 #include "ditar/coordinator/verdict/timing_record.h"
 #include "ditar/coordinator/worker_launcher.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,17 +29,23 @@ struct KeptOutput {
   std::vector<float> values;
 };
 
+/// What a request cost, less being better. Called after the run, outside the timed part.
+using CostMeter = std::function<std::int64_t(const WorkerSession&, const RunResult&)>;
+
 struct BlockPlan {
-  int quads = 4;
-  int warmups = 2;           ///< untimed requests per arm before the first quad
-  std::uint64_t seed = 0;    ///< secret; inputs, labels, coins and draws come from it
+  int quads = 4;           ///< valid ones; a void quad is repeated, at most 2 * quads times in all
+  int warmups = 2;         ///< untimed requests per arm before the first quad
+  std::uint64_t seed = 0;  ///< secret; inputs, labels, coins and draws come from it
   std::uint64_t number = 0;  ///< of the block within its attempt
   OutputRule rule;
   std::filesystem::path log_directory;
+  MachineGuard* guard = nullptr;  ///< borrowed; null: no quad is voided
+  CostMeter cost = {};            ///< empty: RunResult::elapsed_ns
 };
 
 struct BlockResult {
-  std::vector<QuadRecord> quads;
+  std::vector<QuadRecord> quads;   ///< void ones included, in the order in which they ran
+  std::string void_cause;          ///< too many quads were void: the last one's cause; else empty
   double worst_relative_l2 = 0.0;  ///< over all pairs of outputs for the same input
   bool all_bits_equal = true;
   std::string output_fault;      ///< one sentence; empty: every output was within the rule

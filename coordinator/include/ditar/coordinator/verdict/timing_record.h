@@ -33,6 +33,8 @@ struct QuadRecord {
   bool throttled = false;  ///< void because of a hardware throttle reason
   std::string void_cause;
   TimedArm arm_during_cause = TimedArm::kNone;  ///< which arm ran when the cause was seen
+  /// Share of the workers' CPU time that others used, and that the host took away, over the quad.
+  double foreign_load = 0.0, steal = 0.0;
 };
 
 struct BlockRecord {

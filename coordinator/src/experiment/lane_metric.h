@@ -1,0 +1,25 @@
+// A lane's metric as a cost: what a block's quads hold, and how a person reads it.
+#pragma once
+
+#include "ditar/config/lane.h"
+#include "ditar/coordinator/timing_block.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <vector>
+
+namespace ditar {
+
+/// "latency" and "throughput" cost nanoseconds of one request, which makes `images` images (the
+/// ratio of two times is that of two rates); "peak_memory" costs the largest resident size, in
+/// bytes, of all the group's ranks together, as the kernel counts it (VmHWM), whatever the worker
+/// says. @throws Unavailable for the memory of a GPU, which needs a meter of its own.
+CostMeter cost_meter(const LaneConfig& lane);
+
+/// Fields of a record about one arm: metric_seconds (of a request) where the cost is time,
+/// images_per_second too for a throughput lane, metric_bytes for a memory lane. Empty if nothing
+/// was measured. @param metric  LaneConfig::metric; @param images  of one request
+nlohmann::json metric_fields(const std::string& metric, std::int64_t images,
+                             const std::vector<BlockRecord>& blocks, bool of_b);
+
+}  // namespace ditar
