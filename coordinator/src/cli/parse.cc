@@ -83,6 +83,10 @@ void Builder::add_session_commands() {
   auto* doctor = add("doctor", "Check everything that a session needs and say how to mend it",
                      "doctor", DITAR_RUN(run_doctor, doctor));
   doctor->add_flag("--quick", options_->doctor.quick, "Skip the hashes of weights");
+  doctor->add_flag("--adversarial", options_->doctor.adversarial,
+                   "Judge known cheats and honest changes in a scratch clone (up to 45 minutes)");
+  doctor->add_option("--case", options_->doctor.cases, "Only this case of the suite")
+      ->allow_extra_args(false);
   auto* init = add("init", "Start a session on this branch: lock the fixed paths, bind a lane",
                    "init --lane cpu-mnist", DITAR_RUN(run_init, init));
   init->add_option("--lane", options_->init.lane,

@@ -19,7 +19,9 @@ struct GlobalOptions {
 };
 
 struct DoctorOptions {
-  bool quick = false;  ///< skip the hashes of weights
+  bool quick = false;              ///< skip the hashes of weights
+  bool adversarial = false;        ///< run the adversarial suite instead
+  std::vector<std::string> cases;  ///< of the suite; empty: all
 };
 struct InitOptions {
   std::string lane;  ///< empty: the configuration's choice for this hardware

@@ -22,6 +22,9 @@ void append(std::vector<CheckLine>& all, std::vector<CheckLine> more) {
 }  // namespace
 
 int run_doctor(const GlobalOptions& global, const DoctorOptions& options, Console& console) {
+  if (options.adversarial || !options.cases.empty()) {
+    return run_adversarial(global, options, console);
+  }
   const Project project = open_project(global);
   std::vector<CheckLine> lines = {{CheckState::kOk, "config", project.settings.file.string(), ""}};
   append(lines, check_files(project));

@@ -1,6 +1,7 @@
 // The single checks of doctor. Each looks at one thing and never throws for what it looks for.
 #pragma once
 
+#include "commands/commands.h"
 #include "ditar/coordinator/project.h"
 
 #include <filesystem>
@@ -17,6 +18,9 @@ struct CheckLine {
   std::string text;
   std::string mend;  ///< what to do; empty if ok
 };
+
+/// The adversarial suite; takes many minutes.
+int run_adversarial(const GlobalOptions& global, const DoctorOptions& options, Console& console);
 
 std::vector<CheckLine> check_files(const Project& project);
 std::vector<CheckLine> check_git(const Project& project);

@@ -263,6 +263,7 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
   receipt["blocks"] = blocks;
   if (decision_) receipt["decision"] = to_json(*decision_);
   receipt["timed_outputs_worst_relative_l2"] = worst_timed_difference_;
+  receipt["idle_busy_ns"] = idle_busy_ns_;
   receipt["ranks"] = {{"candidate", aggregate(ranks_candidate_)}, {"best", aggregate(ranks_best_)}};
   receipt["machine"] = to_json(read_host_facts());
   receipt["trust"] = to_json(parts_.isolation);

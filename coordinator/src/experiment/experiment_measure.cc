@@ -164,6 +164,11 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
         throw Verdict{"DISCARD", "quality", result.output_fault,
                       "timed outputs that agree with the untimed ones"};
       }
+      idle_busy_ns_ = std::max(idle_busy_ns_, result.idle_busy_ns);
+      if (!result.idle_fault.empty()) {
+        throw Verdict{"DISCARD", "activity", result.idle_fault,
+                      "a worker that rests while it has no request"};
+      }
     } else if (!result.output_fault.empty()) {
       record.is_void = true;
       record.void_cause = result.output_fault;

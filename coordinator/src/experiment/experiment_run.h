@@ -93,6 +93,7 @@ class ExperimentRun {
   std::vector<KeptOutput> kept_outputs_;
   std::vector<RankReport> ranks_candidate_, ranks_best_;
   double worst_timed_difference_ = 0.0;
+  std::int64_t idle_busy_ns_ = 0;  ///< the candidate's most in one block while the best was timed
   std::uint64_t blocks_measured_ = 0;
   bool speed_started_ = false;
   std::map<std::string, double> times_;

@@ -16,7 +16,8 @@ bool is_launcher(pid_t pid) {
   std::error_code error;
   const auto exe =
       std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error).filename();
-  for (const char* name : {"mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prte"}) {
+  for (const char* name :
+       {"mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prte", "dit-isolate"}) {
     if (exe == name) return true;
   }
   return false;

@@ -1,6 +1,7 @@
 #include "ditar/coordinator/timing_block.h"
 
 #include "ditar/coordinator/interrupt.h"
+#include "experiment/idle_watch.h"
 
 #include <array>
 #include <cmath>
@@ -33,6 +34,8 @@ class BlockRun {
       time_arm(true, next_input_++);
     }
     run_quads();
+    result_.idle_fault = idle_b_.fault();
+    result_.idle_busy_ns = idle_b_.busy_ns();
     failed_arm_ = a_.name;
     session_a_.session->stop();
     failed_arm_ = b_.name;
@@ -91,8 +94,11 @@ class BlockRun {
     const std::array<std::uint64_t, 4> inputs = {first, first, second, second};
     std::array<RunResult, 4> runs;
     if (plan_.guard != nullptr) plan_.guard->begin_quad();
+    idle_b_.watch(session_b_.session->pids());
     for (std::size_t i = 0; i < 4; ++i) {
+      if (!is_b[i]) idle_b_.begin();
       runs[i] = time_arm(is_b[i], inputs[i]);
+      if (!is_b[i]) idle_b_.end(runs[i].elapsed_ns);
       if (plan_.guard != nullptr) plan_.guard->after_request(is_b[i] ? TimedArm::kB : TimedArm::kA);
       const WorkerSession& session = *(is_b[i] ? session_b_ : session_a_).session;
       quad.cost[i] = plan_.cost ? plan_.cost(session, runs[i]) : runs[i].elapsed_ns;
@@ -130,6 +136,7 @@ class BlockRun {
   std::string& failed_arm_;
   LoadedWorker session_a_, session_b_;
   BlockResult result_;
+  IdleWatch idle_b_;
   std::uint64_t next_input_ = 0;
 };
 

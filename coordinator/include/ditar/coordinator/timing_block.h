@@ -48,8 +48,10 @@ struct BlockResult {
   std::string void_cause;          ///< too many quads were void: the last one's cause; else empty
   double worst_relative_l2 = 0.0;  ///< over all pairs of outputs for the same input
   bool all_bits_equal = true;
-  std::string output_fault;      ///< one sentence; empty: every output was within the rule
-  std::vector<KeptOutput> kept;  ///< about one in 16 of B's outputs
+  std::string output_fault;       ///< one sentence; empty: every output was within the rule
+  std::string idle_fault;         ///< one sentence if B worked while A was timed; else empty
+  std::int64_t idle_busy_ns = 0;  ///< CPU time that B used then
+  std::vector<KeptOutput> kept;   ///< about one in 16 of B's outputs
   std::int64_t load_ns_a = 0, load_ns_b = 0;
   std::vector<RankReport> ranks_a, ranks_b;  ///< of the last request of each arm
 };

@@ -1,0 +1,93 @@
+#include "ditar/config/error.h"
+#include "ditar/config/json_document.h"
+#include "ditar/coordinator/adversarial.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace ditar {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw DataError(file.string() + " cannot be read; restore it with git checkout");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void check_keys(const json& body, const std::filesystem::path& file) {
+  static const std::set<std::string> kKnown = {"what",     "kind",  "classification",
+                                               "expected", "edits", "knobs",
+                                               "not_run",  "links", "environment"};
+  for (const auto& [key, value] : body.items()) {
+    if (!kKnown.contains(key)) throw DataError(file.string() + ": unknown key \"" + key + "\"");
+  }
+}
+
+std::map<std::string, std::string> texts(const json& body, const char* key) {
+  std::map<std::string, std::string> out;
+  const json values = body.value(key, json::object());
+  for (const auto& [name, value] : values.items()) {
+    out[name] = std::string(key) == "knobs" ? value.dump() : value.get<std::string>();
+  }
+  return out;
+}
+
+AdversarialCase read_case(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "case.json";
+  AdversarialCase out;
+  try {
+    const json body = json::parse(text_of_file(file));
+    check_keys(body, file);
+    out.name = folder.filename().string();
+    out.what = body.at("what").get<std::string>();
+    out.kind = body.at("kind").get<std::string>();
+    out.classification = body.value("classification", "exact");
+    out.expected = body.at("expected").get<std::vector<std::string>>();
+    out.not_run = body.value("not_run", "");
+    for (const json& edit : body.value("edits", json::array())) {
+      out.edits.push_back({edit.at("file").get<std::string>(), edit.value("find", ""),
+                           edit.value("replace", ""), edit.value("append", "")});
+    }
+    out.knobs = texts(body, "knobs");
+    out.links = texts(body, "links");
+    out.environment = texts(body, "environment");
+  } catch (const json::exception& error) {
+    throw DataError(file.string() + ": " + error.what());
+  }
+  if (out.kind != "cheat" && out.kind != "honest") {
+    throw DataError(file.string() + ": kind is \"cheat\" or \"honest\", not \"" + out.kind + "\"");
+  }
+  if (std::filesystem::exists(folder / "engine.cc")) {
+    out.engine = text_of_file(folder / "engine.cc");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<AdversarialCase> read_cases(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder)) {
+    throw DataError(folder.string() + " is missing; restore it with git checkout");
+  }
+  std::vector<AdversarialCase> cases;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_directory()) cases.push_back(read_case(entry.path()));
+  }
+  // A kept honest change moves the best, on which the next commit would have to stand: last.
+  const auto rank = [](const AdversarialCase& one) {
+    const bool keeps =
+        std::find(one.expected.begin(), one.expected.end(), "KEEP") != one.expected.end();
+    return std::pair(keeps ? 2 : one.kind == "honest" ? 1 : 0, one.name);
+  };
+  std::sort(cases.begin(), cases.end(),
+            [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return cases;
+}
+
+}  // namespace ditar
