@@ -24,6 +24,7 @@ BuildRequest request_for(const GitRepository& git) {
   BuildRequest request;
   request.tree = git.tree_of("HEAD");
   request.state_directory = git.root() / ".autoresearch";
+  request.isolate = find_isolation();  // as shipped
   return request;
 }
 

@@ -40,6 +40,11 @@ LaunchPlan LaunchFixture::plan(int ranks) const {
   plan.worker = std::string(DITAR_BINARY_DIR) + "/tests/fake-worker";
   plan.placements.assign(static_cast<std::size_t>(ranks), RankPlacement{});
   plan.run_directory = folder_;
+  static const Isolation isolate = find_isolation();  // as shipped: every launch is fenced
+  plan.isolate = isolate;
+  plan.readable = {std::string(DITAR_BINARY_DIR) + "/bin",
+                   std::string(DITAR_SOURCE_DIR) + "/config",
+                   std::string(DITAR_SOURCE_DIR) + "/tests"};
   plan.environment["DITAR_MARK"] = std::to_string(::getpid());
   plan.deadlines.hello = std::chrono::seconds(20);
   plan.deadlines.load = std::chrono::seconds(10);

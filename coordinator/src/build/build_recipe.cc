@@ -40,6 +40,9 @@ BuildTools find_build_tools(const std::map<std::string, std::string>& environmen
 std::map<std::string, std::string> build_environment(const BuildRequest& request) {
   std::map<std::string, std::string> environment = allowed_environment(request.environment_allow);
   environment.emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
+  // What a user's own settings and caches hold must not reach a build, nor a build them.
+  environment["HOME"] = (request.state_directory / "build-slot/home").string();
+  environment["TMPDIR"] = (request.state_directory / "build-slot/tmp").string();
   environment["LC_ALL"] = "C";
   environment["SOURCE_DATE_EPOCH"] = "0";
   environment["CCACHE_DISABLE"] = "1";

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+constexpr std::int64_t kMostFileBytes = std::int64_t{8} << 30;
+constexpr std::int64_t kMostProcesses = 8192;
 
 int allowed_cpus() {
   cpu_set_t set;
@@ -93,6 +95,11 @@ class SlotBuild {
     // anything.
     fs::remove(slot_ / "stamp");
     if (result_.from_scratch) fs::remove_all(slot_ / "build");
+    fs::create_directories(slot_ / "build");
+    for (const char* name : {"home", "tmp"}) {
+      fs::remove_all(slot_ / name);
+      fs::create_directories(slot_ / name);
+    }
     sync_tree(git_, request_.tree, slot_ / "src");
     stamp_ = stamp;
     fs::remove(result_.log);
@@ -123,11 +130,29 @@ class SlotBuild {
             "-j",      std::to_string(jobs)};
   }
 
+  FencePlan fence() const {
+    FencePlan plan;
+    plan.readable = {slot_ / "src"};
+    plan.writable = {slot_ / "build", slot_ / "home", slot_ / "tmp"};
+    plan.directory = slot_ / "build";
+    plan.file_bytes = kMostFileBytes;
+    plan.processes = kMostProcesses;
+    for (const fs::path& tool : {tools_.cmake, tools_.ninja, tools_.compiler}) {
+      add_program_folders(plan, tool);
+    }
+    const auto path = environment_.find("PATH");
+    add_search_path(plan, path == environment_.end() ? nullptr : path->second.c_str());
+    return plan;
+  }
+
   bool step(const std::string& phase, const fs::path& program,
             const std::vector<std::string>& arguments) {
     ProcessSpec spec;
-    spec.program = program;
-    spec.arguments = arguments;
+    std::vector<std::string> words = fence_command(request_.isolate, fence());
+    words.push_back(program.string());
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    spec.program = words.front();
+    spec.arguments.assign(words.begin() + 1, words.end());
     spec.environment = environment_;
     spec.directory = slot_;
     spec.log_file = result_.log;

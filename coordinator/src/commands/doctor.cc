@@ -29,6 +29,7 @@ int run_doctor(const GlobalOptions& global, const DoctorOptions& options, Consol
   append(lines, check_state(project));
   append(lines, check_tools(project));
   append(lines, check_machine(project));
+  append(lines, check_trust());
   if (!options.quick) append(lines, check_weights(project));
 
   nlohmann::json checks = nlohmann::json::array();

@@ -23,6 +23,7 @@ std::vector<CheckLine> check_git(const Project& project);
 std::vector<CheckLine> check_state(const Project& project);
 std::vector<CheckLine> check_tools(const Project& project);
 std::vector<CheckLine> check_machine(const Project& project);
+std::vector<CheckLine> check_trust();
 std::vector<CheckLine> check_weights(const Project& project);
 
 }  // namespace ditar

@@ -2,6 +2,7 @@
 #include "commands/doctor_checks.h"
 #include "commands/support.h"
 #include "ditar/config/error.h"
+#include "ditar/coordinator/isolation.h"
 #include "ditar/coordinator/subprocess.h"
 
 #include <sys/statvfs.h>
@@ -72,6 +73,24 @@ std::vector<CheckLine> check_tools(const Project&) {
   } else {
     out.push_back({CheckState::kWarn, "dit-worker", "not beside dit-ar",
                    "generate needs it: bash scripts/build.sh"});
+  }
+  return out;
+}
+
+std::vector<CheckLine> check_trust() {
+  const Isolation isolation = find_isolation();
+  const TrustLevel level = trust_level(isolation);
+  std::vector<CheckLine> out;
+  const std::string reached = to_string(level) + ", layers " + isolation.layers;
+  if (level >= TrustLevel::kT2) {
+    out.push_back({CheckState::kOk, "trust", reached, ""});
+  } else {
+    out.push_back({CheckState::kWarn, "trust", reached,
+                   isolation.hindrance.empty() ? "a fence needs user namespaces or Landlock"
+                                               : isolation.hindrance});
+  }
+  for (const std::string& promise : open_promises(isolation)) {
+    out.push_back({CheckState::kOk, "no promise", promise, ""});
   }
   return out;
 }

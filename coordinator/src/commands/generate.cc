@@ -87,7 +87,8 @@ int run_generate(const GlobalOptions& global, const GenerateOptions& options, Co
   if (!std::filesystem::exists(worker)) {
     throw Unavailable("no worker at " + worker.string() + "; build it or name one with --worker");
   }
-  const auto launcher = make_lane_launcher(lane, project.settings.launch, model, allowed_cpus());
+  const auto launcher =
+      make_lane_launcher(lane, project.settings.launch, model, allowed_cpus(), find_isolation());
   console.stage("generate: " + std::to_string(labels.size()) + " images");
   LoadedWorker loaded = launcher->start(
       Arm{"generate", worker, "", project.git.root() / project.settings.engine_knobs},

@@ -201,6 +201,7 @@ class BaselineFlow {
                  {"memory_bytes", memory},
                  {"ranks", aggregate(peak_)},
                  {"machine", to_json(read_host_facts())},
+                 {"trust", to_json(parts_.isolation)},
                  {"seconds", times_}});
     write_file_durably(files_.folder / "receipt.json", body.dump(1) + "\n");
     body["receipt"] =

@@ -265,6 +265,7 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
   receipt["timed_outputs_worst_relative_l2"] = worst_timed_difference_;
   receipt["ranks"] = {{"candidate", aggregate(ranks_candidate_)}, {"best", aggregate(ranks_best_)}};
   receipt["machine"] = to_json(read_host_facts());
+  receipt["trust"] = to_json(parts_.isolation);
   receipt["seconds"] = times_;
   receipt["verdict"] = verdict.word;
   const auto file = project_.layout.run(id_) / "receipt.json";

@@ -30,10 +30,12 @@ std::uint64_t secret_bits() {
 
 FlowParts real_parts(const Project& project) {
   FlowParts parts;
-  parts.launcher = [&project](const LaneConfig& lane) {
+  const Isolation isolate = find_isolation();
+  parts.isolation = isolate;
+  parts.launcher = [&project, isolate](const LaneConfig& lane) {
     const std::filesystem::path model = project.git.root() / lane.model_path;
     require_hash(model, lane.model_sha256);
-    return make_lane_launcher(lane, project.settings.launch, model, allowed_cpus());
+    return make_lane_launcher(lane, project.settings.launch, model, allowed_cpus(), isolate);
   };
   parts.quality = [&project](const LaneConfig& lane) {
     std::filesystem::path judge;
@@ -43,7 +45,7 @@ FlowParts real_parts(const Project& project) {
     }
     return make_quality_judge(lane, judge);
   };
-  parts.build = [&project](const std::string& tree) {
+  parts.build = [&project, isolate](const std::string& tree) {
     const BuildSettings& build = project.settings.build;
     BuildRequest request;
     request.tree = tree;
@@ -53,6 +55,7 @@ FlowParts real_parts(const Project& project) {
     request.build_type = build.build_type;
     request.cmake_options = build.cmake_options;
     request.environment_allow = build.environment_allow;
+    request.isolate = isolate;
     request.timeout = std::chrono::seconds(project.settings.budgets.build_seconds);
     return build_candidate(project.git, request);
   };

@@ -109,6 +109,13 @@ json to_json(const Calibration& calibration) {
           {"reasons", calibration.reasons}};
 }
 
+json to_json(const Isolation& isolation) {
+  return {{"level", to_string(trust_level(isolation))},
+          {"layers", isolation.layers},
+          {"hindrance", isolation.hindrance},
+          {"cannot_promise", open_promises(isolation)}};
+}
+
 json to_json(const HostFacts& facts) {
   return {{"host", facts.host},           {"kernel", facts.kernel},
           {"cpu", facts.cpu_model},       {"cpus", facts.cpus},

@@ -3,6 +3,7 @@
 
 #include "ditar/config/lane.h"
 #include "ditar/config/messages.h"
+#include "ditar/coordinator/isolation.h"
 #include "ditar/coordinator/project.h"
 #include "ditar/coordinator/verdict/decision.h"
 
@@ -16,6 +17,8 @@ nlohmann::json to_json(const BlockRecord& block);
 nlohmann::json to_json(const Decision& decision);
 nlohmann::json to_json(const Calibration& calibration);
 nlohmann::json to_json(const HostFacts& facts);
+/// {level, layers, hindrance, cannot_promise[]}
+nlohmann::json to_json(const Isolation& isolation);
 /// Every rank's report aggregated: min, mean, max over ranks, and the rank with the largest time.
 nlohmann::json aggregate(const std::vector<RankReport>& ranks);
 

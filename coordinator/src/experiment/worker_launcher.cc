@@ -11,11 +11,12 @@ namespace {
 class LaneLauncher final : public WorkerLauncher {
  public:
   LaneLauncher(LaneConfig lane, LaunchSettings launch, std::filesystem::path model,
-               std::vector<int> cpus)
+               std::vector<int> cpus, Isolation isolate)
       : lane_(std::move(lane)),
         launch_(std::move(launch)),
         model_(std::move(model)),
-        cpus_(std::move(cpus)) {}
+        cpus_(std::move(cpus)),
+        isolate_(std::move(isolate)) {}
 
   LoadedWorker start(const Arm& arm, const StartOptions& options) override {
     throw_if_interrupted();
@@ -46,6 +47,8 @@ class LaneLauncher final : public WorkerLauncher {
     plan.deadlines.run = std::chrono::seconds(launch_.run_seconds);
     plan.deadlines.stop = std::chrono::seconds(launch_.stop_seconds);
     plan.cancel = &interrupt_flag();
+    plan.isolate = isolate_;
+    plan.readable = {model_, arm.knobs};
     LaneConfig lane = lane_;
     if (options.threads > 0) lane.threads = options.threads;
     const std::vector<int> workers = share_cpus(lane, cpus_).workers;
@@ -69,6 +72,7 @@ class LaneLauncher final : public WorkerLauncher {
   LaunchSettings launch_;
   std::filesystem::path model_;
   std::vector<int> cpus_;
+  Isolation isolate_;
 };
 
 }  // namespace
@@ -88,12 +92,13 @@ CpuShare share_cpus(const LaneConfig& lane, const std::vector<int>& cpus) {
 std::unique_ptr<WorkerLauncher> make_lane_launcher(const LaneConfig& lane,
                                                    const LaunchSettings& launch,
                                                    std::filesystem::path model,
-                                                   std::vector<int> cpus) {
+                                                   std::vector<int> cpus, Isolation isolate) {
   if (lane.gpus > 0) {
     throw Unavailable("lane " + lane.name + " needs " + std::to_string(lane.gpus) +
                       " GPU(s) and no NVIDIA driver was found; choose a CPU lane");
   }
-  return std::make_unique<LaneLauncher>(lane, launch, std::move(model), std::move(cpus));
+  return std::make_unique<LaneLauncher>(lane, launch, std::move(model), std::move(cpus),
+                                        std::move(isolate));
 }
 
 Task task_of(const LaneConfig& lane) {

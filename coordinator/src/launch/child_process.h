@@ -54,5 +54,7 @@ CommandOutput run_command(const std::vector<std::string>& argv,
 /// The processes of this user whose environment holds `entry` ("NAME=value") or whose session is
 /// `session` (-1: none), zombies left out.
 std::vector<pid_t> find_tagged(const std::string& entry, pid_t session);
+/// The number of process `pid` in its own, innermost pid namespace; -1 if it is gone.
+pid_t inner_pid(pid_t pid);
 
 }  // namespace ditar

@@ -60,4 +60,16 @@ std::vector<pid_t> find_tagged(const std::string& entry, pid_t session) {
   return pids;
 }
 
+pid_t inner_pid(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("NSpid:")) continue;
+    std::istringstream numbers(line.substr(6));
+    pid_t last = -1;
+    for (pid_t number = 0; numbers >> number;) last = number;
+    return last;
+  }
+  return -1;
+}
+
 }  // namespace ditar

@@ -7,12 +7,14 @@
 #include "exit_notice.h"
 #include "hello_check.h"
 #include "launch_environment.h"
+#include "launch_fence.h"
 #include "mpirun_command.h"
 #include "network_address.h"
 
 #include <signal.h>
 
 #include <algorithm>
+#include <map>
 
 namespace ditar {
 
@@ -62,6 +64,13 @@ void LaunchedSession::start() {
     secrets.curve = keys.server_public + " " + keys.client_public + " " + keys.client_secret;
     transport_ = make_zmq_server("tcp://" + address_of(plan_.network_interface) + ":*", keys);
   }
+  if (is_one_host(plan_)) {
+    std::filesystem::create_directory(temporary_.path() / "home");
+    plan_.environment["HOME"] = (temporary_.path() / "home").string();
+    plan_.environment["CUDA_CACHE_PATH"] = (temporary_.path() / "home/cuda").string();
+    const auto fence = launch_fence(plan_, version.path, temporary_.path());
+    plan_.wrapper.insert(plan_.wrapper.begin(), fence.begin(), fence.end());
+  }
   const auto variables = launch_environment(plan_, secrets);
   std::vector<std::string> names;
   std::vector<std::string> environment;
@@ -88,8 +97,18 @@ void LaunchedSession::greet(const std::string& nonce, const std::string& build_h
   const std::string objection = hello_objection(hello, plan_, nonce, build_hash);
   if (!objection.empty()) refuse(objection);
   ranks_ = hello.ranks;
-  send(MessageType::kAccept, 0, {}, WorkerPhase::kHello);
+  if (plan_.wrapper.empty()) return accept();
+  // Behind a fence ranks know only their own numbers of processes.
+  std::map<std::int64_t, pid_t> outer;
+  for (const pid_t pid : group_->pids()) outer[inner_pid(pid)] = pid;
+  for (RankHello& rank : ranks_) {
+    const auto found = outer.find(rank.pid);
+    rank.pid = found == outer.end() ? -1 : found->second;
+  }
+  accept();
 }
+
+void LaunchedSession::accept() { send(MessageType::kAccept, 0, {}, WorkerPhase::kHello); }
 
 void LaunchedSession::refuse(const std::string& objection) {
   send(MessageType::kRefuse, 0,

@@ -36,6 +36,7 @@ class LaunchedSession : public WorkerSession {
 
   void start();
   void greet(const std::string& nonce, const std::string& build_hash);
+  void accept();
   void refuse(const std::string& objection);
   InMessage await(const Wanted& wanted);
   std::optional<InMessage> take(const Wanted& wanted, std::chrono::milliseconds timeout);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ditar/coordinator/git_repository.h"
+#include "ditar/coordinator/isolation.h"
 
 #include <chrono>
 #include <cstdint>
@@ -20,10 +21,11 @@ struct BuildRequest {
   std::string binary = "bin/dit-worker";  ///< below the build folder
   std::string build_type = "Release";
   std::vector<std::string> cmake_options;  ///< "-DNAME=value"
-  std::vector<std::string> environment_allow = {"PATH", "HOME", "LANG", "TMPDIR"};
+  std::vector<std::string> environment_allow = {"PATH", "LANG"};
   int jobs = 0;  ///< 0: one per CPU this process may use
   std::chrono::milliseconds timeout{300'000};
   bool fresh = false;  ///< empty the slot first
+  Isolation isolate;   ///< configure and compile run inside it
 };
 
 struct BuildResult {

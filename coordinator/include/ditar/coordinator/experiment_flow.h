@@ -33,6 +33,7 @@ struct FlowParts {
   std::function<std::unique_ptr<WorkerLauncher>(const LaneConfig&)> launcher;
   std::function<std::unique_ptr<QualityJudge>(const LaneConfig&)> quality;
   std::function<BuildResult(const std::string& tree)> build;
+  Isolation isolation;                    ///< the fence that launcher and build use; for receipts
   std::function<std::uint64_t()> secret;  ///< 64 unpredictable bits
   /// What watches the machine under a block, and what a request costs. Empty: nothing and time.
   std::function<std::unique_ptr<MachineGuard>(const LaneConfig&, const HostLimits&)> guard;

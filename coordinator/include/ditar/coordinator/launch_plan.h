@@ -2,6 +2,8 @@
 // in it comes from the candidate. Thread-safe: no behaviour.
 #pragma once
 
+#include "ditar/coordinator/isolation.h"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -43,12 +45,14 @@ struct LaunchPlan {
   /// Names passed on from this process where they are set; all others are dropped.
   std::vector<std::string> environment_allow = {"PATH", "HOME", "LANG", "LC_ALL",
                                                 "LD_LIBRARY_PATH"};
-  std::filesystem::path run_directory;   ///< existing; launcher.log and worker logs go there
-  std::string expected_build_hash;       ///< SHA-256 of the binary; empty: of `worker` now
-  std::vector<std::string> wrapper;      ///< argv put in front of mpirun's (isolation)
-  std::string mpirun;                    ///< absolute path; empty: the first on PATH
-  std::string network_interface;         ///< for groups over several hosts; empty: any
-  std::int64_t log_cap_bytes = 8 << 20;  ///< output beyond this is read and dropped
+  std::filesystem::path run_directory;  ///< existing; launcher.log and worker logs go there
+  std::string expected_build_hash;      ///< SHA-256 of the binary; empty: of `worker` now
+  std::vector<std::string> wrapper;     ///< argv put in front of mpirun's
+  Isolation isolate;                    ///< the fence around mpirun and all it starts, on one host
+  std::vector<std::filesystem::path> readable;  ///< what ranks read beside the worker: weights
+  std::string mpirun;                           ///< absolute path; empty: the first on PATH
+  std::string network_interface;                ///< for groups over several hosts; empty: any
+  std::int64_t log_cap_bytes = 8 << 20;         ///< output beyond this is read and dropped
   LaunchDeadlines deadlines;
   /// Set by the caller's signal handler to end any blocking call soon; may be null.
   const std::atomic<bool>* cancel = nullptr;

@@ -5,6 +5,7 @@
 
 #include "ditar/config/lane.h"
 #include "ditar/config/settings.h"
+#include "ditar/coordinator/isolation.h"
 #include "ditar/coordinator/task.h"
 #include "ditar/coordinator/worker_session.h"
 
@@ -43,11 +44,13 @@ class WorkerLauncher {
 };
 
 /// The real one: mpirun on this host, the lane's ranks pinned to the last CPUs of `cpus`.
-/// @param model  absolute path of the lane's weights
+/// @param model    absolute path of the lane's weights; ranks may read it, its knobs and nothing
+/// else
+/// @param isolate  the fence around every group
 std::unique_ptr<WorkerLauncher> make_lane_launcher(const LaneConfig& lane,
                                                    const LaunchSettings& launch,
                                                    std::filesystem::path model,
-                                                   std::vector<int> cpus);
+                                                   std::vector<int> cpus, Isolation isolate);
 
 /// The CPUs that the lane's ranks get, and those left for the coordinator (all, if none are left).
 struct CpuShare {
