@@ -12,8 +12,9 @@ namespace {
 
 constexpr char kFieldSeparator = '\x1f';
 constexpr std::string_view kStampKey = "ditar-stamp";
-constexpr Xapian::termcount kHeadingBoost = 3;
+constexpr Xapian::termcount kHeadingBoost = 5;
 constexpr Xapian::termcount kTitleBoost = 2;
+constexpr Xapian::termcount kTitleOfPageBoost = 15;
 
 // Commands shown are no advice: their fixed words and their search texts are not indexed.
 std::string without_commands(std::string text) {
@@ -56,7 +57,7 @@ void fill(Xapian::WritableDatabase& passages, Xapian::WritableDatabase& pages,
       add_terms(whole, without_commands(passage.text), 1, thesaurus);
       title = passage.title;
     }
-    add_terms(whole, title, kHeadingBoost * 3, thesaurus);
+    add_terms(whole, title, kTitleOfPageBoost, thesaurus);
     pages.add_document(whole);
   }
 }

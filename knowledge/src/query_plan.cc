@@ -8,7 +8,7 @@ namespace ditar::knowledge {
 namespace {
 
 constexpr double kExactBonus = 0.35;
-constexpr double kPartWeight = 0.45;
+constexpr double kPartWeight = 0.7;
 constexpr double kCommonWeight = 0.25;
 constexpr double kNumberWeight = 0.5;
 constexpr double kCorrectedTrust = 0.75;

@@ -10,12 +10,12 @@ namespace ditar::knowledge {
 namespace {
 
 constexpr std::size_t kCandidates = 60;
-constexpr double kPassageShare = 0.60;
-constexpr double kPageShare = 0.40;
-constexpr double kSupportThreshold = 0.58;
+constexpr double kPassageShare = 0.50;
+constexpr double kPageShare = 0.50;
+constexpr double kSupportThreshold = 0.56;
 constexpr double kPartsHit = 0.7;  // an identifier's parts, all found, against the whole
 constexpr double kGlossaryFactor = 0.02;
-constexpr double kRepeatFactor = 0.6;  // each further passage of a page
+constexpr double kRepeatFactor = 0.4;  // each further passage of a page
 constexpr std::size_t kSnippetBytes = 240;
 
 bool is_experiment(const std::string& path) { return path.starts_with("experiment:"); }
@@ -24,7 +24,7 @@ bool is_glossary(const std::string& path) { return path.ends_with(kGlossaryPage)
 
 Xapian::Enquire make_enquire(const Xapian::Database& database, const QueryPlan& plan) {
   Xapian::Enquire enquire(database);
-  enquire.set_weighting_scheme(Xapian::BM25Weight(1.2, 0.0, 1.0, 0.5, 0.5));
+  enquire.set_weighting_scheme(Xapian::BM25Weight(1.8, 0.0, 1.0, 0.7, 0.5));
   enquire.set_query(to_xapian(plan));
   return enquire;
 }
@@ -106,7 +106,7 @@ std::vector<Candidate> rank_passages(const QueryPlan& plan, const Xapian::Databa
     const auto page = pages.find(candidate.passage.path);
     const double around = page != pages.end() ? page->second.score : own;
     candidate.score =
-        (kPassageShare * own + kPageShare * around) * (0.5 + 0.5 * candidate.coverage);
+        (kPassageShare * own + kPageShare * around) * (0.15 + 0.85 * candidate.coverage);
     if (is_glossary(candidate.passage.path)) candidate.score *= kGlossaryFactor;
     all.push_back(std::move(candidate));
   }

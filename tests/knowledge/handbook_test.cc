@@ -5,7 +5,9 @@
 #include "test_paths.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -84,15 +86,15 @@ TEST_F(HandbookTest, EveryPageHasItsSections) {
 TEST_F(HandbookTest, LinksPointAtFiles) {
   std::vector<std::pair<fs::path, std::string>> texts;
   for (const Page& page : pages_) texts.emplace_back(kHandbook / page.path, page.text);
-  for (const char* name :
-       {"program.md", "SKILL.md", "SKILL.es.md", "README.es.md", "knowledge/handbook/README.md"}) {
+  for (const char* name : {"program.md", "SKILL.md", "SKILL.es.md", "README.md", "README.es.md",
+                           "knowledge/handbook/README.md"}) {
     std::ifstream in(kSource / name);
     texts.emplace_back(kSource / name, std::string(std::istreambuf_iterator<char>(in), {}));
     EXPECT_FALSE(texts.back().second.empty()) << name;
   }
   for (const auto& [path, text] : texts) {
     for (const std::string& link : links_in(text)) {
-      if (link.empty() || link == "README.md") continue;  // the root README has its own test
+      if (link.empty()) continue;
       EXPECT_TRUE(fs::exists(path.parent_path() / link)) << path << " -> " << link;
     }
   }
@@ -188,6 +190,70 @@ TEST_F(HandbookTest, NoA5500MeasurementWithoutReceipt) {
       }
     }
   }
+}
+
+/// Every number of a record, at any depth.
+void collect_numbers(const nlohmann::json& value, std::vector<double>& out) {
+  if (value.is_number()) out.push_back(value.get<double>());
+  if (!value.is_structured()) return;
+  for (const auto& item : value) collect_numbers(item, out);
+}
+
+/// Whether some number of the record, or a hundred times it (a share shown in percent), reads as
+/// `shown` with as many digits after the point.
+bool is_recorded(const std::string& shown, const std::vector<double>& numbers) {
+  const std::size_t point = shown.find('.');
+  const int digits = point == std::string::npos ? 0 : static_cast<int>(shown.size() - point - 1);
+  return std::any_of(numbers.begin(), numbers.end(), [&](double number) {
+    for (const double factor : {1.0, 100.0}) {
+      char text[64];
+      std::snprintf(text, sizeof text, "%.*f", digits, number * factor);
+      if (shown == text) return true;
+    }
+    return false;
+  });
+}
+
+// A measured figure stands in a record of knowledge/records, written by the command that the record
+// names; the source of the mark links to it.
+TEST_F(HandbookTest, MeasuredFiguresStandInTheirRecords) {
+  const std::regex mark(R"(\[measured here (S\d+)[^\]]*\])");
+  const std::regex figure(
+      R"((\d+(?:\.\d+)?)\s?(?:TFLOP|TOP/s|GFLOP|GB/s|GB\b|MB\b|KB\b|µs|ms\b|MHz|GHz|%|×|it/s|s\b))");
+  for (const Page& page : pages_) {
+    if (page.path.ends_with("10_reproducibility_and_claims_standard.md")) continue;
+    for (const Block& block : page.blocks) {
+      std::smatch found;
+      if (!std::regex_search(block.text, found, mark)) continue;
+      const std::regex source("- " + found[1].str() +
+                              R"(: [^\n]*\]\(([^)]*records/[^)]+\.json)\))");
+      std::smatch link;
+      ASSERT_TRUE(std::regex_search(page.text, link, source))
+          << where(page, block) << "\n  the source needs a link to ../../records/NAME.json with "
+          << R"({"record", "command", "machine", "figures"})";
+      std::ifstream in((kHandbook / page.path).parent_path() / link[1].str());
+      const nlohmann::json record = nlohmann::json::parse(in, nullptr, false);
+      ASSERT_TRUE(record.is_object()) << link[1];
+      for (const char* key : {"record", "command", "machine", "figures"}) {
+        EXPECT_TRUE(record.contains(key)) << link[1] << " lacks " << key;
+      }
+      std::vector<double> numbers;
+      collect_numbers(record, numbers);
+      for (std::sregex_iterator it(block.text.begin(), block.text.end(), figure), end; it != end;
+           ++it) {
+        EXPECT_TRUE(is_recorded((*it)[1], numbers)) << it->str() << " in " << where(page, block);
+      }
+    }
+  }
+}
+
+TEST(RecordedFigureTest, ReadsAsManyDigitsAsShown) {
+  const std::vector<double> numbers = {12.3456, 0.0723};
+  EXPECT_TRUE(is_recorded("12.35", numbers));
+  EXPECT_TRUE(is_recorded("12", numbers));
+  EXPECT_TRUE(is_recorded("7.2", numbers));
+  EXPECT_FALSE(is_recorded("12.36", numbers));
+  EXPECT_FALSE(is_recorded("13", numbers));
 }
 
 TEST_F(HandbookTest, UnmeasuredFactsNameTheCommandThatWillMeasure) {
