@@ -216,6 +216,21 @@ TEST_F(VerdictFlowTest, RemeasureRebuildsFromTheRefAndRecordsWhatItFound) {
   EXPECT_FALSE(faults_of(changed, flow_).empty());
 }
 
+TEST(LaneMetricTest, ShiftNamesThePhasesThatMovedMost) {
+  const auto ranks = [](double attention, double gemm, double norm) {
+    RankReport rank;
+    rank.phases = {
+        {"attention", attention, 1, 0, 0}, {"gemm", gemm, 1, 0, 0}, {"norm", norm, 1, 0, 0}};
+    return std::vector<RankReport>{rank, rank};
+  };
+  EXPECT_EQ(phase_shift(ranks(30, 60, 10), ranks(10, 60, 10)),
+            "attention 30.0 % -> 12.5 %, gemm 60.0 % -> 75.0 %, norm 10.0 % -> 12.5 %");
+  EXPECT_EQ(phase_shift({}, ranks(1, 1, 1)), "");
+  EXPECT_EQ(metric_text({{"metric_bytes", 2.5e6}}), "2.5 MB");
+  EXPECT_EQ(metric_text({{"metric_seconds", 0.5}, {"images_per_second", 16.0}}), "16.00 images/s");
+  EXPECT_EQ(metric_text({{"metric_seconds", 0.5}}), "500.000 ms per request");
+}
+
 TEST(QuickProfileTest, IsWhatTheShippedCpuLaneUses) {
   const Settings shipped =
       read_settings(std::filesystem::path(DITAR_SOURCE_DIR) / "config/autoresearch.json");

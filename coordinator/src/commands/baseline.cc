@@ -15,7 +15,7 @@ int run_baseline(const GlobalOptions& global, const BaselineOptions&, Console& c
   std::snprintf(noise, sizeof noise, "%.3f %% a block; a gain of %.2f %% is seen 8 times in 10",
                 100.0 * outcome.noise.sigma0, outcome.detectable_percent);
   console.line("baseline  " + outcome.commit.substr(0, 12));
-  console.line("metric    " + seconds_text(outcome.metric_seconds) + " per request (median)");
+  console.line("metric    " + outcome.metric_text + " (median)");
   console.line("scores    " + outcome.scores_json);
   console.line(std::string("noise     ") + noise);
   console.line("took      " + seconds_text(outcome.seconds));
@@ -24,6 +24,7 @@ int run_baseline(const GlobalOptions& global, const BaselineOptions&, Console& c
       "--description \"...\"");
   console.document({{"commit", outcome.commit},
                     {"metric_seconds", outcome.metric_seconds},
+                    {"metric", outcome.metric_text},
                     {"scores", nlohmann::json::parse(outcome.scores_json)},
                     {"sigma0", outcome.noise.sigma0},
                     {"detectable_percent", outcome.detectable_percent},

@@ -74,6 +74,8 @@ int run_experiment(const GlobalOptions& global, const ExperimentOptions& options
   const Attempt& attempt = outcome.attempt;
   if (!attempt.supported) console.line("label: external/new hypothesis");
   if (attempt.speedup_percent) console.line("speed-up: " + speedup_text(attempt));
+  if (!attempt.expect.empty()) console.line("expected: " + attempt.expect);
+  if (!attempt.phase_shift.empty()) console.line("measured shift: " + attempt.phase_shift);
   console.line("why: " + attempt.why);
   console.line("would have changed it: " + outcome.would_change);
   console.line("receipt: " + attempt.receipt);

@@ -29,6 +29,7 @@ void print(const Attempt& attempt, Console& console) {
   field("outputs show", attempt.audited_class);
   field("description", attempt.description);
   field("expected", attempt.expect);
+  field("measured shift", attempt.phase_shift);
   for (const std::string& page : attempt.cites) field("cites", page);
   if (!attempt.supported) field("label", "external/new hypothesis");
   if (attempt.metric_seconds) field("metric", seconds_text(*attempt.metric_seconds));

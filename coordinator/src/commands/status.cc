@@ -25,6 +25,19 @@ std::vector<const Attempt*> recent_failures(const std::vector<Attempt>& attempts
   return out;
 }
 
+/// The last measurement of original against best, as its record's numbers; null if there is none.
+nlohmann::json cumulative_of(const std::vector<Record>& records, const std::string& session) {
+  for (auto it = records.rbegin(); it != records.rend(); ++it) {
+    if (it->type != "head-to-head") continue;
+    const nlohmann::json body = nlohmann::json::parse(it->body, nullptr, false);
+    if (body.value("session", "") != session) continue;
+    nlohmann::json out = body.value("numbers", nlohmann::json::object());
+    out["commit"] = body.value("b", "");
+    return out;
+  }
+  return {};
+}
+
 }  // namespace
 
 int run_status(const GlobalOptions& global, Console& console) {
@@ -43,6 +56,18 @@ int run_status(const GlobalOptions& global, Console& console) {
                (best != nullptr && best->metric_seconds
                     ? "  " + seconds_text(*best->metric_seconds) + "  (" + best->id + ")"
                     : "  not measured"));
+  const nlohmann::json cumulative = cumulative_of(ledger.records(), session.id);
+  if (!cumulative.is_null()) {
+    char text[128];
+    std::snprintf(text, sizeof text, "%+.2f %% [%+.2f, %+.2f]",
+                  cumulative.value("speedup_percent", 0.0),
+                  cumulative.value("speedup_low_percent", 0.0),
+                  cumulative.value("speedup_high_percent", 0.0));
+    const std::string commit = cumulative.value("commit", "");
+    console.line("total     " + std::string(text) + " of " + commit.substr(0, 12) +
+                 " over the original, measured side by side" +
+                 (commit == best_id ? "" : "; for the best: dit-ar verify --remeasure best"));
+  }
   std::string counts;
   for (const auto& [verdict, count] : session.verdicts) {
     counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + verdict;
@@ -64,6 +89,7 @@ int run_status(const GlobalOptions& global, Console& console) {
                     {"lane", session.lane},
                     {"best_commit", best_id},
                     {"best", best != nullptr ? to_json(*best) : nlohmann::json()},
+                    {"cumulative", cumulative},
                     {"verdicts", session.verdicts},
                     {"clean", tree.clean()},
                     {"baseline", session.baseline.has_value()},

@@ -31,6 +31,7 @@ nlohmann::json to_json(const Attempt& attempt) {
           {"reason", attempt.reason},
           {"why", attempt.why},
           {"next_step", attempt.next_step},
+          {"phase_shift", attempt.phase_shift},
           {"metric_seconds", number(attempt.metric_seconds)},
           {"memory_bytes", number(attempt.memory_bytes)},
           {"speedup_percent", number(attempt.speedup_percent)},

@@ -43,8 +43,10 @@ void take_verdict(Attempt& out, const json& body) {
   out.reason = body.value("reason", "");
   out.why = body.value("why", "");
   out.next_step = body.value("next_step", "");
+  out.phase_shift = body.value("phase_shift", "");
   out.metric_seconds = number_at(body, "metric_seconds");
-  out.memory_bytes = number_at(body, "memory_bytes");
+  out.memory_bytes =
+      number_at(body, body.contains("metric_bytes") ? "metric_bytes" : "memory_bytes");
   out.speedup_percent = number_at(body, "speedup_percent");
   out.low_percent = number_at(body, "speedup_low_percent");
   out.high_percent = number_at(body, "speedup_high_percent");

@@ -152,7 +152,9 @@ class BaselineFlow {
     outcome_.noise = calibration_of(blocks_, params_);
     outcome_.detectable_percent =
         speedup_percent(minimum_detectable_effect(outcome_.noise.sigma0, params_, 1, 0));
-    outcome_.metric_seconds = median_seconds(blocks_, false);
+    const json metric = metric_fields(lane_.metric, lane_.images, blocks_, false);
+    outcome_.metric_seconds = metric.value("metric_seconds", 0.0);
+    outcome_.metric_text = metric_text(metric);
   }
 
   std::string joined_reasons() const {

@@ -223,6 +223,7 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
   if (speed_started_) {
     body["memory_bytes"] = largest_memory(ranks_candidate_);
     body.update(metric_fields(lane_.metric, lane_.images, evidence_.blocks, true));
+    body["phase_shift"] = phase_shift(ranks_best_, ranks_candidate_);
   }
   if (decision_ && decision_->numbers.screen_blocks > 0) {
     const HodgesLehmann& effect = decision_->numbers.effect;

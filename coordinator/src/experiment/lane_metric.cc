@@ -1,12 +1,17 @@
 #include "experiment/lane_metric.h"
 
 #include "ditar/config/error.h"
+#include "ditar/coordinator/attempts.h"
 #include "experiment/records.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace ditar {
 namespace {
@@ -40,6 +45,21 @@ std::int64_t resident_peak(const WorkerSession& session, const RunResult&) {
   return bytes;
 }
 
+/// Share of each phase in the sum of all phases over all ranks.
+std::map<std::string, double> phase_shares(const std::vector<RankReport>& ranks) {
+  std::map<std::string, double> shares;
+  double sum = 0.0;
+  for (const RankReport& rank : ranks) {
+    for (const PhaseSample& phase : rank.phases) {
+      if (!(phase.milliseconds > 0.0)) continue;
+      shares[phase.name] += phase.milliseconds;
+      sum += phase.milliseconds;
+    }
+  }
+  for (auto& [name, share] : shares) share /= sum;
+  return shares;
+}
+
 }  // namespace
 
 CostMeter cost_meter(const LaneConfig& lane) {
@@ -63,6 +83,47 @@ nlohmann::json metric_fields(const std::string& metric, std::int64_t images,
   }
   out["metric_seconds"] = seconds;
   if (metric == "throughput") out["images_per_second"] = static_cast<double>(images) / seconds;
+  return out;
+}
+
+std::string metric_text(const nlohmann::json& fields) {
+  char text[64] = "not measured";
+  if (fields.contains("metric_bytes")) {
+    std::snprintf(text, sizeof text, "%.1f MB", fields["metric_bytes"].get<double>() / 1e6);
+  } else if (fields.contains("images_per_second")) {
+    std::snprintf(text, sizeof text, "%.2f images/s", fields["images_per_second"].get<double>());
+  } else if (fields.contains("metric_seconds")) {
+    return seconds_text(fields["metric_seconds"]) + " per request";
+  }
+  return text;
+}
+
+std::string phase_shift(const std::vector<RankReport>& before,
+                        const std::vector<RankReport>& after) {
+  const std::map<std::string, double> was = phase_shares(before), is = phase_shares(after);
+  if (was.empty() || is.empty()) return {};
+  struct Move {
+    std::string name;
+    double from = 0.0, to = 0.0;
+  };
+  std::map<std::string, Move> moves;
+  for (const auto& [name, share] : was) moves[name] = {name, share, 0.0};
+  for (const auto& [name, share] : is) {
+    moves[name].name = name;
+    moves[name].to = share;
+  }
+  std::vector<Move> order;
+  for (const auto& [name, move] : moves) order.push_back(move);
+  std::stable_sort(order.begin(), order.end(), [](const Move& a, const Move& b) {
+    return std::abs(a.to - a.from) > std::abs(b.to - b.from);
+  });
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, order.size()); ++i) {
+    char text[128];
+    std::snprintf(text, sizeof text, "%s%.40s %.1f %% -> %.1f %%", i == 0 ? "" : ", ",
+                  order[i].name.c_str(), 100.0 * order[i].from, 100.0 * order[i].to);
+    out += text;
+  }
   return out;
 }
 

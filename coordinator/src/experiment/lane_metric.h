@@ -22,4 +22,13 @@ CostMeter cost_meter(const LaneConfig& lane);
 nlohmann::json metric_fields(const std::string& metric, std::int64_t images,
                              const std::vector<BlockRecord>& blocks, bool of_b);
 
+/// Those fields for a person: "41.200 ms per request", "3.10 images/s", "812.3 MB".
+std::string metric_text(const nlohmann::json& fields);
+
+/// How the parts of a request moved between two arms, by the workers' own phase records (diagnosis
+/// only): "attention 18.2 % -> 12.1 %, ..." of the sum of all phases, the three that moved most
+/// first. Empty where an arm named no phase.
+std::string phase_shift(const std::vector<RankReport>& before,
+                        const std::vector<RankReport>& after);
+
 }  // namespace ditar

@@ -56,7 +56,8 @@ ExperimentOutcome run_experiment_flow(const Project& project, const FlowParts& p
 
 struct BaselineOutcome {
   std::string commit;
-  double metric_seconds = 0.0;
+  double metric_seconds = 0.0;  ///< of a request; 0 on a memory lane
+  std::string metric_text;      ///< "41.2 ms per request", "3.10 images/s", "812.3 MB"
   Calibration noise;
   double detectable_percent = 0.0;  ///< smallest gain seen with a probability of about 0.8
   std::string scores_json, self_test_json;
