@@ -163,6 +163,18 @@ TEST_F(VerdictFlowTest, QuarantineMeasuresTheNoiseAnewAndReplays) {
   EXPECT_GT(test["sigma0"].get<double>(), 0.02);
   EXPECT_EQ(test["controls_before"].size(), 0U);
   EXPECT_EQ(again["because"], "quarantine");
+  // A round that was not in doubt may not be measured over again.
+  std::vector<Record> calm = records;
+  for (Record& record : calm) {
+    json body = json::parse(record.body);
+    if (record.type != "block" || body["kind"] != "control" || body["round"] != 1) continue;
+    for (json& quad : body["quads"]) quad["ns"] = {1000, 1000, 1000, 1000};
+    record.body = body.dump();
+  }
+  const std::vector<std::string> found = faults_of(calm, flow_);
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](const std::string& fault) {
+    return fault.find("was measured over again although") != std::string::npos;
+  }));
   // The best stays the best until a person goes behind it, whatever was found.
   EXPECT_EQ(json::parse(records.back().body)["verdict"], "KEEP");
   EXPECT_TRUE(faults_of(records, flow_).empty());

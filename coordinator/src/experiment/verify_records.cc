@@ -136,6 +136,24 @@ class VerdictCheck {
     faults_.push_back("the ledger has no intent of it");
   }
 
+  /// A round that another one follows must have ended in an alarm of the control.
+  void check_earlier_round() {
+    if (test_.is_null()) return;
+    const Decision again = decide(gathered_evidence(), params_from(test_.at("parameters")));
+    if (again.outcome == Outcome::kQuarantined) return;
+    faults_.push_back("round " + std::to_string(test_.value("round", 0)) +
+                      " was measured over again although its figures decide " +
+                      std::string(to_string(again.outcome)));
+  }
+
+  Evidence gathered_evidence() const {
+    Evidence evidence =
+        evidence_of(campaign_state(records_, body_.value("session", ""), id_, test_seq_), seed_,
+                    params_from(test_.at("parameters")));
+    evidence.blocks = blocks_from(blocks_);
+    return evidence;
+  }
+
   /// The last round's test record and blocks.
   void gather() {
     for (const Record& record : records_) {
@@ -144,6 +162,7 @@ class VerdictCheck {
       const json body = body_of(record);
       if (body.value("id", "") != id_) continue;
       if (record.type == "speed-test") {
+        check_earlier_round();
         test_ = body;
         test_seq_ = record.seq;
         blocks_ = json::array();
@@ -155,12 +174,12 @@ class VerdictCheck {
 
   void check_speed(const json& receipt) {
     const DecisionParams params = params_from(test_.at("parameters"));
-    Evidence evidence = evidence_of(
-        campaign_state(records_, body_.value("session", ""), id_, test_seq_), seed_, params);
+    const Evidence evidence = gathered_evidence();
+    Evidence opening = evidence;
+    opening.blocks.clear();
     compare(
-        speed_test_body(body_.value("session", ""), id_, test_.value("round", 0), evidence, params),
+        speed_test_body(body_.value("session", ""), id_, test_.value("round", 0), opening, params),
         test_, "speed-test", faults_);
-    evidence.blocks = blocks_from(blocks_);
     for (std::size_t i = 0; i < evidence.blocks.size(); ++i) {
       check_coins(evidence.blocks[i], seed_, blocks_[i].value("number", std::uint64_t{0}), faults_);
     }
