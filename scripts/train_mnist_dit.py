@@ -123,7 +123,7 @@ def run_dit(args, device):
             group["lr"] = rate
         index = torch.randint(0, len(x), (args.batch,), device=device)
         t = torch.randint(0, diffusion.STEPS, (args.batch,), device=device)
-        drop = torch.rand(args.batch, device=device) < 0.1
+        drop = torch.rand(args.batch, device=device) < args.label_dropout
         label = torch.where(drop, torch.full_like(y[index], config["classes"]), y[index])
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             loss = loss_of(model, schedule, x[index], label, t, torch.randn_like(x[index]))
@@ -144,8 +144,9 @@ def run_dit(args, device):
     judge, reference = load_judge(args.judge, device)
     record = {
         "script": f"scripts/train_mnist_dit.py dit --config {args.config}", "config": config,
-        "seed": args.seed, "init": str(args.init) if args.init else None, "steps": step, "batch": args.batch, "rate": args.rate, "ema": args.ema,
-        "label_dropout": 0.1, "schedule": "linear 1e-4..2e-2, 1000 steps", "loss": "noise MSE + bound",
+        "seed": args.seed, "init": str(args.init) if args.init else None, "steps": step,
+        "batch": args.batch, "rate": args.rate, "ema": args.ema,
+        "label_dropout": args.label_dropout, "schedule": "linear 1e-4..2e-2, 1000 steps", "loss": "noise MSE + bound",
         "stored_as": "float16 (pos_embed float32); the table is of the stored weights",
         "parameters": sum(p.numel() for p in averages), "seconds": round(time.monotonic() - start),
         "device": device_name(device), "torch": torch.__version__,
@@ -179,6 +180,7 @@ def main():
     dit.add_argument("--batch", type=int, default=512)
     dit.add_argument("--rate", type=float, default=1e-3)
     dit.add_argument("--ema", type=float, default=0.9995)
+    dit.add_argument("--label-dropout", type=float, default=0.1, help="share of samples trained unlabelled")
     dit.add_argument("--init", type=pathlib.Path, help="weights to go on from")
     check = what.add_parser("evaluate")
     check.add_argument("--weights", type=pathlib.Path, required=True)

@@ -146,13 +146,8 @@ RunResult LaunchedSession::run(const RunRequest& request) {
   const std::uint64_t seq = next_seq_++;
   const std::string meta = encode_meta(request);
   Clock::time_point start;
-  try {
-    send_message(*transport_, peer_, attempt_, {MessageType::kRun, seq, meta, request.latents},
-                 kSendPatience, [&] { start = Clock::now(); });
-  } catch (const Error& error) {
-    check_launcher({MessageType::kResult, seq, WorkerPhase::kRun, {}, {}});
-    fail(WorkerPhase::kRun, WorkerFailureKind::kProtocol, error.message());
-  }
+  deliver({MessageType::kRun, seq, meta, request.latents}, WorkerPhase::kRun,
+          [&] { start = Clock::now(); });
   InMessage message = await({MessageType::kResult, seq, WorkerPhase::kRun, plan_.deadlines.run,
                              plan_.deadlines.progress});
   RunResult result;
@@ -210,7 +205,7 @@ InMessage LaunchedSession::await(const Wanted& wanted) {
       asked_again = true;
       send(MessageType::kResend, wanted.seq, {}, wanted.phase);
     }
-    check_launcher(wanted);
+    check_launcher(wanted, "the worker's " + std::string(to_string(wanted.type)));
     check_clocks(wanted, start);
   }
 }
@@ -281,7 +276,7 @@ void LaunchedSession::check_clocks(const Wanted& wanted, Clock::time_point start
   }
 }
 
-void LaunchedSession::check_launcher(const Wanted& wanted) {
+void LaunchedSession::check_launcher(const Wanted& wanted, const std::string& before) {
   const auto status = group_->poll_exit();
   if (!status) return;
   const auto until = Clock::now() + kQueuePatience;
@@ -295,17 +290,23 @@ void LaunchedSession::check_launcher(const Wanted& wanted) {
   const bool machine =
       wanted.phase == WorkerPhase::kHello && !read_exit_notice(group_->log().recent()).found();
   fail(wanted.phase, machine ? WorkerFailureKind::kLaunch : WorkerFailureKind::kCrash,
-       "mpirun ended before the worker's " + std::string(to_string(wanted.type)));
+       "mpirun ended before " + before);
 }
 
 void LaunchedSession::send(MessageType type, std::uint64_t seq, const std::string& meta,
                            WorkerPhase phase) {
+  deliver({type, seq, meta, {}}, phase, [] {});
+}
+
+void LaunchedSession::deliver(const OutMessage& message, WorkerPhase phase,
+                              const std::function<void()>& last_out) {
   try {
-    send_message(*transport_, peer_, attempt_, {type, seq, meta, {}}, kSendPatience);
+    send_message(*transport_, peer_, attempt_, message, kSendPatience, last_out);
   } catch (const Error& error) {
     // The launcher's end says more than a closed connection does; it comes within moments.
     (void)group_->wait_exit(kLastWords);
-    if (group_->poll_exit()) fail(phase, WorkerFailureKind::kCrash, "the worker is gone");
+    check_launcher({message.type, message.seq, phase, {}, {}},
+                   "it took " + std::string(to_string(message.type)));
     fail(phase, WorkerFailureKind::kProtocol, error.message());
   }
 }

@@ -7,8 +7,10 @@
 #include "launched_group.h"
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 namespace ditar {
@@ -42,7 +44,10 @@ class LaunchedSession : public WorkerSession {
   std::optional<InMessage> take(const Wanted& wanted, std::chrono::milliseconds timeout);
   void note_progress(const InMessage& message);
   void check_clocks(const Wanted& wanted, Clock::time_point start);
-  void check_launcher(const Wanted& wanted);
+  /// Fails if mpirun has ended, with what the worker said last if it did; `before`: what it missed.
+  void check_launcher(const Wanted& wanted, const std::string& before);
+  /// Sends the message, or fails: a crash where the launcher ended, else a fault of the protocol.
+  void deliver(const OutMessage& message, WorkerPhase phase, const std::function<void()>& last_out);
   void send(MessageType type, std::uint64_t seq, const std::string& meta, WorkerPhase phase);
   void require_open() const;
   void keep_alive();
