@@ -32,6 +32,7 @@ ca-certificates|git over https
 libopenmpi-dev|MPI headers: the ranks of one worker group
 openmpi-bin|mpirun, which starts the workers
 libzmq3-dev|messages between coordinator and worker
+libdnnl-dev|oneDNN: FP32 products on the CPU
 libisal-dev|CRC-32C of the frames
 cppzmq-dev|C++ face of libzmq
 nlohmann-json3-dev|settings, ledger and receipts

@@ -13,6 +13,12 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 if(DITAR_BUILD_WORKER)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   find_package(MPI REQUIRED COMPONENTS C)
+  # oneDNN's own package file asks for OpenCL's headers, which only its GPU engine needs.
+  find_path(Dnnl_INCLUDE_DIR dnnl.hpp REQUIRED)
+  find_library(Dnnl_LIBRARY dnnl REQUIRED)
+  add_library(DNNL::dnnl UNKNOWN IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${Dnnl_LIBRARY}
+                                              INTERFACE_INCLUDE_DIRECTORIES ${Dnnl_INCLUDE_DIR})
 endif()
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

@@ -1,7 +1,8 @@
-// Linear on the CPU. FP32: panels of 16 output features through the register tile of the running
-// instruction set, compute bound from K = 64. FP64, the reference: panels of 8 through that set's
-// FP64 tile, everything behind the product in plain code over libm.
-// Both sum over k in order for every output, so a row's bits depend on that row alone.
+// Linear on the CPU. FP32: oneDNN's inner product over chunks of rows, compute bound, and what
+// follows it in vector code while the chunk is in cache. FP64, the reference: panels of 8 output
+// features through the running instruction set's FP64 tile, everything behind the product in plain
+// code over libm. In both a row's bits depend on that row alone.
+#include "linear_onednn.h"
 #include "ops/linear_backend.h"
 #include "parallel_for.h"
 #include "reference_math.h"
@@ -12,14 +13,14 @@
 namespace ditar {
 namespace {
 
-/// Copies weight (N, K) to panels of (K, width), zero-padded, and bias to whole panels.
-template <typename T>
-void pack(const T* weight, const T* bias, std::int64_t n, std::int64_t k, std::int64_t width,
-          T* packed, T* packed_bias) {
-  for (std::int64_t at = 0; at < (n + width - 1) / width * width; ++at) {
-    T* to = packed + at / width * width * k + at % width;
-    for (std::int64_t i = 0; i < k; ++i) to[i * width] = at < n ? weight[at * k + i] : T{0};
-    packed_bias[at] = at < n && bias != nullptr ? bias[at] : T{0};
+/// Copies weight (N, K) to panels of (K, 8), zero-padded, and bias to whole panels.
+void pack(const double* weight, const double* bias, std::int64_t n, std::int64_t k, double* packed,
+          double* packed_bias) {
+  constexpr std::int64_t kWidth = cpu::kPanelF64;
+  for (std::int64_t at = 0; at < cpu::panels_of_f64(n) * kWidth; ++at) {
+    double* to = packed + at / kWidth * kWidth * k + at % kWidth;
+    for (std::int64_t i = 0; i < k; ++i) to[i * kWidth] = at < n ? weight[at * k + i] : 0.0;
+    packed_bias[at] = at < n && bias != nullptr ? bias[at] : 0.0;
   }
 }
 
@@ -40,50 +41,77 @@ void for_rows_and_panels(std::int64_t rows, std::int64_t panels, std::int64_t wo
   });
 }
 
+/// Rows behind each other with nothing between.
+bool is_dense(ConstTensorView view) { return view.stride(0) == view.size(1); }
+
 class LinearF32 final : public Linear::Packed {
  public:
   LinearF32(ConstTensorView weight, ConstTensorView bias)
       : Packed(weight),
-        panels_(Shape{cpu::panels_of(out), in, cpu::kPanel}, DType::kF32, Device{}),
-        bias_(Shape{cpu::panels_of(out) * cpu::kPanel}, DType::kF32, Device{}) {
-    pack(weight.as<float>(), bias.empty() ? nullptr : bias.as<float>(), out, in, cpu::kPanel,
-         panels_.as<float>(), bias_.as<float>());
-  }
+        product_(weight.as<float>(), bias.empty() ? nullptr : bias.as<float>(), out, in) {}
 
   void run(ConstTensorView x, TensorView y, const LinearEpilogue& epilogue, TensorView,
            StreamView) const override {
-    cpu::GemmArgs args;
-    args.x = x.as<float>();
-    args.x_stride = x.stride(0);
-    args.packed = panels_.as<float>();
-    args.k = in;
-    args.n = out;
-    args.bias = bias_.as<float>();
-    args.activation = static_cast<int>(epilogue.activation);
-    args.y = y.as<float>();
-    args.y_stride = y.stride(0);
-    if (!epilogue.gate.empty()) {
-      args.gate = epilogue.gate.as<float>();
-      args.gate_stride = epilogue.gate.stride(0);
-      args.rows_per_image = epilogue.rows_per_image;
-    }
-    if (!epilogue.residual.empty()) {
-      args.residual = epilogue.residual.as<float>();
-      args.residual_stride = epilogue.residual.stride(0);
-    }
-    const cpu::SimdKernels& simd = cpu::simd();
     const std::int64_t rows = x.size(0);
-    for_rows_and_panels(rows, cpu::panels_of(out), rows * out * in / 8, cpu::kMaxTileRows,
-                        [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t begin,
-                            std::int64_t end) { simd.gemm(args, row_begin, row_end, begin, end); });
+    const std::int64_t quantum = product_.row_quantum();
+    const std::int64_t tiles = (rows + quantum - 1) / quantum;
+    cpu::parallel_for(tiles, rows * out * in / 8, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t row = begin * quantum; row < std::min(end * quantum, rows);
+           row += cpu::OnednnProduct::kChunk) {
+        const std::int64_t last = std::min({row + cpu::OnednnProduct::kChunk, end * quantum, rows});
+        chunk(x.slice(row, last), y.slice(row, last), row, epilogue);
+      }
+    });
   }
   std::size_t packed_bytes() const noexcept override {
-    return panels_.view().size_bytes() + bias_.view().size_bytes();
+    return static_cast<std::size_t>(product_.packed_bytes());
   }
 
  private:
-  Tensor panels_;
-  Tensor bias_;
+  /// Rows of one product, `first` being the number of the first within the whole.
+  void chunk(ConstTensorView x, TensorView y, std::int64_t first,
+             const LinearEpilogue& epilogue) const {
+    const std::int64_t rows = x.size(0);
+    const std::int64_t quantum = product_.row_quantum();
+    const std::int64_t padded = (rows + quantum - 1) / quantum * quantum;
+    const bool in_place = is_dense(y) && padded == rows && epilogue.residual.empty();
+    float* result = in_place ? y.as<float>() : scratch(kResult, padded * out);
+    product_.run(padded == rows && is_dense(x) ? x.as<float>() : gathered(x, padded), padded,
+                 result);
+    if (epilogue.activation != Activation::kNone) {
+      cpu::simd().activate(result, static_cast<int>(epilogue.activation), result, rows * out);
+    }
+    if (in_place && epilogue.gate.empty()) return;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t at = first + row;
+      const float* gate =
+          epilogue.gate.empty()
+              ? nullptr
+              : epilogue.gate.as<float>() + at / epilogue.rows_per_image * epilogue.gate.stride(0);
+      const float* residual =
+          epilogue.residual.empty() ? nullptr : epilogue.residual.as<float>() + at * out;
+      cpu::simd().gate_row(result + row * out, gate, residual, y.as<float>() + row * y.stride(0),
+                           out);
+    }
+  }
+
+  /// A dense copy of x, its rows filled up with zeros to `padded`.
+  const float* gathered(ConstTensorView x, std::int64_t padded) const {
+    float* to = scratch(kOperand, padded * in);
+    for (std::int64_t row = 0; row < x.size(0); ++row) {
+      std::copy_n(x.as<float>() + row * x.stride(0), in, to + row * in);
+    }
+    std::fill(to + x.size(0) * in, to + padded * in, 0.0F);
+    return to;
+  }
+
+  enum Slot { kOperand = 1, kResult = 2 };
+  static float* scratch(Slot slot, std::int64_t floats) {
+    return static_cast<float*>(
+        cpu::thread_scratch(slot, floats * static_cast<std::int64_t>(sizeof(float))));
+  }
+
+  cpu::OnednnProduct product_;
 };
 
 class LinearF64 final : public Linear::Packed {
@@ -91,9 +119,9 @@ class LinearF64 final : public Linear::Packed {
   static constexpr std::int64_t kWidth = cpu::kPanelF64;
   LinearF64(ConstTensorView weight, ConstTensorView bias)
       : Packed(weight),
-        panels_(Shape{(out + kWidth - 1) / kWidth, in, kWidth}, DType::kF64, Device{}),
-        bias_(Shape{(out + kWidth - 1) / kWidth * kWidth}, DType::kF64, Device{}) {
-    pack(weight.as<double>(), bias.empty() ? nullptr : bias.as<double>(), out, in, kWidth,
+        panels_(Shape{cpu::panels_of_f64(out), in, kWidth}, DType::kF64, Device{}),
+        bias_(Shape{cpu::panels_of_f64(out) * kWidth}, DType::kF64, Device{}) {
+    pack(weight.as<double>(), bias.empty() ? nullptr : bias.as<double>(), out, in,
          panels_.as<double>(), bias_.as<double>());
   }
 

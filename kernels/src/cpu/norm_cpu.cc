@@ -13,7 +13,7 @@ void gate_row(const double* y, const double* gate, double* x, std::int64_t d) {
   for (std::int64_t i = 0; i < d; ++i) x[i] += gate[i] * y[i];
 }
 void gate_row(const float* y, const float* gate, float* x, std::int64_t d) {
-  simd().gate_row(y, gate, x, d);
+  simd().gate_row(y, gate, x, x, d);
 }
 
 void norm_row(const double* x, const double* shift, const double* scale, double eps, double* h,

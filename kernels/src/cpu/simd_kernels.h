@@ -7,9 +7,9 @@
 
 namespace ditar::cpu {
 
-/// Output features packed together: W (N, K) becomes ceil(N/16) panels of (K, 16), zero-padded.
+/// Columns packed together: k (S', D) becomes ceil(S'/16) panels of (D, 16), zero-padded.
 inline constexpr std::int64_t kPanel = 16;
-/// The same for FP64: panels of (K, 8).
+/// The same for FP64, where the weight of a linear layer (N, K) becomes panels of (K, 8) too.
 inline constexpr std::int64_t kPanelF64 = 8;
 /// No instruction set computes more rows at once than this.
 inline constexpr std::int64_t kMaxTileRows = 6;
@@ -18,24 +18,6 @@ inline constexpr std::int64_t panels_of(std::int64_t n) { return (n + kPanel - 1
 inline constexpr std::int64_t panels_of_f64(std::int64_t n) {
   return (n + kPanelF64 - 1) / kPanelF64;
 }
-
-/// Operands of rows x panels of a linear layer; see LinearEpilogue for the order of operations.
-struct GemmArgs {
-  const float* x = nullptr;  ///< (M, K)
-  std::int64_t x_stride = 0;
-  const float* packed = nullptr;  ///< panels_of(N) x (K, 16)
-  std::int64_t k = 0;
-  std::int64_t n = 0;
-  const float* bias = nullptr;  ///< 16 panels_of(N), padded
-  int activation = 0;           ///< value of Activation
-  const float* gate = nullptr;  ///< (B, N) or null
-  std::int64_t gate_stride = 0;
-  std::int64_t rows_per_image = 1;
-  const float* residual = nullptr;  ///< (M, N) or null
-  std::int64_t residual_stride = 0;
-  float* y = nullptr;  ///< (M, N)
-  std::int64_t y_stride = 0;
-};
 
 /// One image and head of attention; q rows [row_begin, row_end).
 struct AttentionHead {
@@ -60,11 +42,10 @@ inline constexpr std::int64_t attention_scratch_floats(std::int64_t kv_length,
 
 struct SimdKernels {
   const char* name;
-  void (*gemm)(const GemmArgs& args, std::int64_t row_begin, std::int64_t row_end,
-               std::int64_t panel_begin, std::int64_t panel_end);
   void (*activate)(const float* x, int activation, float* y, std::int64_t count);
-  /// x += gate * y over one row
-  void (*gate_row)(const float* y, const float* gate, float* x, std::int64_t d);
+  /// out = add + gate * y over one row; a null gate is all ones, a null add all zeros. out may be
+  /// y or add.
+  void (*gate_row)(const float* y, const float* gate, const float* add, float* out, std::int64_t d);
   /// h = LN(x) * (1 + scale) + shift over one row
   void (*norm_row)(const float* x, const float* shift, const float* scale, float eps, float* h,
                    std::int64_t d);
