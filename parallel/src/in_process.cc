@@ -106,6 +106,20 @@ class InProcessCommunicator : public Communicator {
                     {nullptr, count, tag_of(Call::kMail, dtype)});
   }
 
+  void send_recv(const void* send, int to, void* recv, int from, std::int64_t count, DType dtype,
+                 StreamView stream) override {
+    check(count, stream);
+    check_peer(to);
+    check_peer(from);
+    const Offer offer{send, count, tag_of(Call::kMail, dtype)};
+    if (to == rank_ && from == rank_) return copy_block(recv, send, block_bytes(count, dtype));
+    require(to != rank_ && from != rank_, "a rank cannot send to itself");
+    group_->post(rank_, to, offer);
+    group_->receive(rank_, from, recv, block_bytes(count, dtype),
+                    {nullptr, count, tag_of(Call::kMail, dtype)});
+    group_->await_taken(rank_, to);
+  }
+
   std::unique_ptr<Communicator> split(int color, int key) override {
     const auto offers =
         group_->meet(rank_, {nullptr, 0, tag_of(Call::kSplit), color, key}, "split");

@@ -76,12 +76,21 @@ void InProcessGroup::leave(int rank, const std::string& what) {
 }
 
 void InProcessGroup::send(int rank, int peer, const Offer& offer) {
+  post(rank, peer, offer);
+  await_taken(rank, peer);
+}
+
+void InProcessGroup::post(int rank, int peer, const Offer& offer) {
+  const std::lock_guard lock(mutex_);
+  check_alive(rank, "send to rank " + std::to_string(peer));
+  mail_[{rank, peer}].offer = &offer;
+  changed_.notify_all();
+}
+
+void InProcessGroup::await_taken(int rank, int peer) {
   const std::string what = "send to rank " + std::to_string(peer);
   std::unique_lock lock(mutex_);
-  check_alive(rank, what);
   Mail& box = mail_[{rank, peer}];
-  box.offer = &offer;
-  changed_.notify_all();
   const bool taken =
       changed_.wait_for(lock, deadline_, [&] { return aborted_ || box.offer == nullptr; });
   if (box.offer == nullptr) return;

@@ -36,6 +36,9 @@ class InProcessGroup {
 
   /// Point to point: `receive` blocks for a send of the same pair, `send` until it is taken.
   void send(int rank, int peer, const Offer& offer);
+  /// The two halves of send: `offer` must live until await_taken() returns.
+  void post(int rank, int peer, const Offer& offer);
+  void await_taken(int rank, int peer);
   void receive(int rank, int peer, void* target, std::size_t size_bytes, const Offer& wanted);
 
   /// The subgroup that all ranks with one color join; made by the first that asks in a generation.

@@ -85,6 +85,19 @@ class MpiCommunicator : public Communicator {
     finish(request, "recv from rank " + std::to_string(peer));
   }
 
+  void send_recv(const void* send, int to, void* recv, int from, std::int64_t count, DType dtype,
+                 StreamView stream) override {
+    check_peer(to);
+    check_peer(from);
+    const int bytes = mpi_count(block_bytes(count, dtype, stream));
+    MPI_Request incoming = MPI_REQUEST_NULL;
+    MPI_Request outgoing = MPI_REQUEST_NULL;
+    check_mpi(MPI_Irecv(recv, bytes, MPI_BYTE, from, kTag, comm_, &incoming), "MPI_Irecv");
+    check_mpi(MPI_Isend(send, bytes, MPI_BYTE, to, kTag, comm_, &outgoing), "MPI_Isend");
+    finish(incoming, "recv from rank " + std::to_string(from));
+    finish(outgoing, "send to rank " + std::to_string(to));
+  }
+
   std::unique_ptr<Communicator> split(int color, int key) override {
     MPI_Comm child = MPI_COMM_NULL;
     check_mpi(MPI_Comm_split(comm_, color, key, &child), "MPI_Comm_split");

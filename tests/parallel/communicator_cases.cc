@@ -115,6 +115,21 @@ std::int64_t wrong_in_broadcast(Communicator& comm) {
   return wrong;
 }
 
+std::int64_t wrong_in_send_recv(Communicator& comm) {
+  const int next = (comm.rank() + 1) % comm.size();
+  const int previous = (comm.rank() + comm.size() - 1) % comm.size();
+  std::int64_t wrong = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    const std::vector<float> mine(50'000, static_cast<float>(10 * turn + comm.rank()));
+    std::vector<float> got(mine.size(), -1.0F);
+    comm.send_recv(mine.data(), next, got.data(), previous, 50'000, DType::kF32, {});
+    for (const float value : got) {
+      wrong += value == static_cast<float>(10 * turn + previous) ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
 std::int64_t wrong_in_ring(Communicator& comm) {
   if (comm.size() == 1) return 0;
   const int next = (comm.rank() + 1) % comm.size();

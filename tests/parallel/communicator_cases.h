@@ -20,6 +20,7 @@ std::int64_t wrong_in_all_gather(Communicator& comm, std::int64_t count);
 std::int64_t wrong_in_reduce_scatter(Communicator& comm, std::int64_t count);
 std::int64_t wrong_in_all_to_all(Communicator& comm, std::int64_t count);
 std::int64_t wrong_in_broadcast(Communicator& comm);
+std::int64_t wrong_in_send_recv(Communicator& comm);
 std::int64_t wrong_in_ring(Communicator& comm);
 std::int64_t wrong_in_split(Communicator& comm);
 

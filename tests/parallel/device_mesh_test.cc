@@ -9,11 +9,8 @@
 namespace ditar {
 namespace {
 
-constexpr MeshAxis kAxes[] = {MeshAxis::kPipeline, MeshAxis::kData, MeshAxis::kCfg,
-                              MeshAxis::kSequence, MeshAxis::kTensor};
-
-MeshDegrees degrees_of(int pipeline, int data, int cfg, int sequence, int tensor) {
-  return {pipeline, data, cfg, sequence, tensor};
+Plan degrees_of(int pipeline, int data, int cfg, int sequence, int tensor) {
+  return {.data = data, .cfg = cfg, .tensor = tensor, .sequence = sequence, .pipeline = pipeline};
 }
 
 std::string message_of(const auto& action) {
@@ -35,12 +32,12 @@ TEST(DeviceMeshTest, PutsTensorInnermostAndPipelineOutermost) {
 }
 
 TEST(DeviceMeshTest, EveryRankHasItsOwnPlaceAndGroupsPartitionTheRanks) {
-  const MeshDegrees degrees = degrees_of(2, 3, 2, 1, 2);
+  const Plan degrees = degrees_of(2, 3, 2, 1, 2);
   std::set<std::vector<int>> places;
   for (int rank = 0; rank < 24; ++rank) {
     const DeviceMesh mesh(degrees, 24, rank);
     std::vector<int> place;
-    for (const MeshAxis axis : kAxes) {
+    for (const MeshAxis axis : kMeshAxes) {
       place.push_back(mesh.index(axis));
       const auto group = mesh.group(axis);
       ASSERT_EQ(static_cast<int>(group.size()), mesh.degree(axis));
@@ -56,7 +53,7 @@ TEST(DeviceMeshTest, EveryRankHasItsOwnPlaceAndGroupsPartitionTheRanks) {
 
 TEST(DeviceMeshTest, RefusesPlansThatDoNotFitTheWorldWithTheNumbers) {
   EXPECT_EQ(message_of([] { DeviceMesh(degrees_of(1, 1, 2, 1, 2), 2, 0); }),
-            "plan cfg=2,tensor=2 needs more than the 2 ranks there are");
+            "plan cfg=2,tensor=2 needs more ranks than there are (2)");
   EXPECT_EQ(message_of([] { DeviceMesh(degrees_of(1, 1, 1, 1, 2), 4, 0); }),
             "plan tensor=2 needs 2 ranks, there are 4");
   EXPECT_NE(message_of([] { DeviceMesh(degrees_of(1, 1, 3, 1, 1), 3, 0); }).find("two branches"),
@@ -66,42 +63,39 @@ TEST(DeviceMeshTest, RefusesPlansThatDoNotFitTheWorldWithTheNumbers) {
   EXPECT_NE(message_of([] { DeviceMesh(degrees_of(1, 2, 1, 1, 1), 2, 2); }).find("rank 2"),
             std::string::npos);
   EXPECT_NE(message_of([] {
-              DeviceMesh({1 << 30, 1 << 30, 1, 1, 1}, 4, 0);
-            }).find("more than"),
+              DeviceMesh(degrees_of(1 << 15, 1 << 15, 1, 1, 1), 4, 0);
+            }).find("needs more ranks"),
             std::string::npos);
 }
 
 TEST(DeviceMeshTest, ChecksTheModelsLimitsWithTheNumbers) {
-  const MeshLimits limits{2, 6, 384, 1536, 12, 49, false};
-  EXPECT_EQ(message_of([&] {
-              DeviceMesh({1, 1, 1, 1, 4}, 4, 0).check(limits);
-            }),
+  const MeshModel model{.heads = 6, .mlp_hidden = 1536, .depth = 12, .tokens = 49};
+  const auto check = [&](const char* text) {
+    const Plan plan = parse_plan(text);
+    return message_of([&] { DeviceMesh(plan, plan.ranks(), 0).check_model(model); });
+  };
+  EXPECT_EQ(check("tensor=4"),
             "6 heads cannot be split over tensor=4; choose a degree that divides them");
-  EXPECT_EQ(message_of([&] {
-              DeviceMesh({13, 1, 1, 1, 1}, 13, 0).check(limits);
-            }),
-            "pipeline=13 leaves ranks idle: there are only 12 layers");
-  EXPECT_EQ(message_of([&] {
-              DeviceMesh({1, 3, 1, 1, 1}, 3, 0).check(limits);
-            }),
-            "data=3 leaves ranks idle: there are only 2 images in a request");
-  EXPECT_NE(message_of([&] {
-              DeviceMesh({1, 1, 2, 1, 1}, 2, 0).check(limits);
-            }).find("guidance"),
-            std::string::npos);
-  EXPECT_EQ(message_of([&] { DeviceMesh({2, 2, 1, 2, 3}, 24, 0).check(limits); }), "accepted");
+  EXPECT_EQ(check("ulysses=4"),
+            "6 heads cannot be split over ulysses=4; choose a degree that divides them");
+  EXPECT_EQ(check("tensor=2,ulysses=2"),
+            "3 heads of each tensor rank cannot be split over ulysses=2; choose a degree that "
+            "divides them");
+  EXPECT_EQ(check("pipeline=13"), "pipeline=13 leaves ranks idle: there are only 12 layers");
+  EXPECT_EQ(check("ring=50"), "ring=50 leaves ranks idle: there are only 49 tokens");
+  EXPECT_EQ(check("data=2,tensor=3,ulysses=2,pipeline=2"), "accepted");
+  EXPECT_EQ(check("ring=4,tensor=2"), "accepted");
 }
 
-TEST(MeshDegreesTest, SurvivesItsText) {
-  for (const auto& degrees : {degrees_of(1, 1, 1, 1, 1), degrees_of(2, 1, 2, 1, 4)}) {
-    EXPECT_EQ(parse_mesh_degrees(to_string(degrees)), degrees);
-  }
-  EXPECT_EQ(to_string(MeshDegrees{}), "single");
-  EXPECT_EQ(parse_mesh_degrees(""), MeshDegrees{});
-  for (const char* bad :
-       {"cfg", "cfg=", "cfg=0", "cfg=2,cfg=2", "cfg=2x", "tp=2", "cfg=-1", "cfg=99999999999"}) {
-    EXPECT_THROW((void)parse_mesh_degrees(bad), InvalidArgument) << bad;
-  }
+TEST(DeviceMeshTest, ChecksARequestWithTheNumbers) {
+  const auto check = [](const char* text, std::int64_t images, bool guided) {
+    const Plan plan = parse_plan(text);
+    return message_of([&] { DeviceMesh(plan, plan.ranks(), 0).check_request(images, guided); });
+  };
+  EXPECT_EQ(check("data=3", 2, true),
+            "data=3 leaves ranks idle: there are only 2 images in a request");
+  EXPECT_NE(check("cfg=2", 1, false).find("one branch only"), std::string::npos);
+  EXPECT_EQ(check("data=2,cfg=2", 2, true), "accepted");
 }
 
 TEST(SplitRangeTest, CoversEverythingOnceWithLargerPartsFirst) {

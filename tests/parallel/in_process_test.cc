@@ -48,6 +48,9 @@ TEST_P(InProcessCommunicatorTest, BroadcastsFromEveryRoot) {
 TEST_P(InProcessCommunicatorTest, PassesATokenRound) {
   expect_right([](Communicator& comm) { return wrong_in_ring(comm); });
 }
+TEST_P(InProcessCommunicatorTest, SendsAndReceivesAtOnceRoundARing) {
+  expect_right([](Communicator& comm) { return wrong_in_send_recv(comm); });
+}
 TEST_P(InProcessCommunicatorTest, SplitsByColorAndOrdersByKey) {
   expect_right([](Communicator& comm) { return wrong_in_split(comm) + wrong_in_split(comm); });
 }

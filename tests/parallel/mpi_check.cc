@@ -32,6 +32,7 @@ int check_collectives(const MpiRuntime& mpi) {
   expect("reduce_scatter", wrong_in_reduce_scatter(*comm, 129));
   expect("all_to_all", wrong_in_all_to_all(*comm, 17));
   expect("broadcast", wrong_in_broadcast(*comm));
+  expect("send_recv", wrong_in_send_recv(*comm));
   expect("ring", wrong_in_ring(*comm));
   expect("split", wrong_in_split(*comm) + wrong_in_split(*comm));
   auto bootstrap = make_mpi_bootstrap(20s);

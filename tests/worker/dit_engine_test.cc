@@ -130,8 +130,9 @@ TEST(DitEngineTest, RefusesOptionsThatDoNotFit) {
     EXPECT_THAT(with([&](EngineOptions& o) { o.precision = precision; }),
                 HasSubstr(std::string(to_string(precision)) + " is not available on the cpu"));
   }
-  EXPECT_THAT(with([](EngineOptions& o) { o.plan = "tensor=2"; }), HasSubstr("not known"));
-  EXPECT_THAT(with([](EngineOptions& o) { o.plan = "data=2"; }), HasSubstr("for 2 ranks"));
+  EXPECT_THAT(with([](EngineOptions& o) { o.plan = "split=2"; }), HasSubstr("not a factor"));
+  EXPECT_THAT(with([](EngineOptions& o) { o.plan = "data=2"; }),
+              HasSubstr("more ranks than there are (1)"));
   EXPECT_THAT(with([](EngineOptions& o) { o.memory_cap_bytes = 1000; }),
               HasSubstr("the cap is 1000"));
   EXPECT_THAT(with([](EngineOptions& o) { o.knobs_path = "/nonexistent.json"; }),

@@ -30,8 +30,9 @@ void Conditioning::prepare(std::span<const std::int32_t> timesteps,
   const bool alike = std::all_of(labels.begin(), labels.end(),
                                  [&](std::int32_t label) { return label == labels.front(); });
   distinct_ = alike ? 1 : rows_;
-  const std::int64_t step_bytes =
-      distinct_ * c.hidden * (6 * c.depth + 2) * static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t step_bytes = distinct_ * c.hidden *
+                                  (6 * static_cast<std::int64_t>(weights_->blocks.size()) + 2) *
+                                  static_cast<std::int64_t>(size_of(dtype));
   part_steps_ = std::clamp<std::int64_t>(limit_bytes / step_bytes, 1, timesteps_);
   const std::int64_t rows = part_steps_ * distinct_;
   arena_.clear();
@@ -47,7 +48,7 @@ void Conditioning::prepare(std::span<const std::int32_t> timesteps,
     labels_.push_back(arena_.add({distinct_, c.hidden}, dtype));
   }
   blocks_.clear();
-  for (std::int64_t i = 0; i < c.depth; ++i) {
+  for (std::size_t i = 0; i < weights_->blocks.size(); ++i) {
     blocks_.push_back(arena_.add({rows, 6 * c.hidden}, dtype));
   }
   arena_.allocate();
@@ -96,12 +97,15 @@ bool Conditioning::ensure(std::size_t k, StreamView stream) {
   held_ = std::min(static_cast<std::size_t>(part_steps_), static_cast<std::size_t>(timesteps_) - k);
   const std::int64_t rows = distinct_ * static_cast<std::int64_t>(held_);
   const TensorView workspace = arena_.view(workspace_);
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+  const TensorView conditions = rows_of(condition_, rows);
+  // The final layer takes block 0's condition, which is the first embedder's, or stands last.
+  for (std::size_t i = 0; i < std::max(blocks_.size(), labels_.size()); ++i) {
     if (i < labels_.size()) condition(i, stream);
-    const TensorView conditions = rows_of(condition_, rows);
-    weights_->blocks[i].modulation.run(conditions, rows_of(blocks_[i], rows), {}, workspace,
-                                       stream);
-    if (i == 0) {  // the final layer takes block 0's condition
+    if (i < blocks_.size()) {
+      weights_->blocks[i].modulation.run(conditions, rows_of(blocks_[i], rows), {}, workspace,
+                                         stream);
+    }
+    if (i == weights_->final_embedder) {
       weights_->final_modulation.run(conditions, rows_of(final_, rows), {}, workspace, stream);
     }
   }

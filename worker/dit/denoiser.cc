@@ -5,6 +5,7 @@
 #include "ditar/kernels/ops/embedding.h"
 #include "ditar/kernels/ops/norm.h"
 #include "ditar/kernels/ops/patch.h"
+#include "ditar/kernels/ops/rearrange.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,23 +14,46 @@ namespace ditar {
 namespace {
 
 constexpr double kNormEps = 1e-6;
+constexpr int kMicroBatches = 8;  // a pipeline stage: 1/16 of the time is bubble with two stages
+
+const RankGroups& one_rank() {
+  static const RankGroups groups(Plan{}, nullptr, Device{});
+  return groups;
+}
 
 }  // namespace
 
 Denoiser::Denoiser(const ModelWeights& weights, Parity parity, const Knobs& knobs,
-                   StreamView stream)
+                   StreamView stream, const RankGroups* groups)
     : weights_(&weights),
       config_(weights.config),
       second_eps_(parity == Parity::kDiffusers ? weights.config.second_norm_eps : kNormEps),
       knobs_(knobs),
+      groups_(groups == nullptr ? &one_rank() : groups),
+      tokens_(groups_->mesh().share(MeshAxis::kSequence, weights.config.tokens())),
       stream_(stream),
+      transfers_(weights.device),
+      computed_(weights.device),
+      transferred_(weights.device),
       conditioning_(weights, parity),
-      arena_(weights.device) {}
+      arena_(weights.device) {
+  Communicator* const group = groups_->along(MeshAxis::kSequence);
+  if (group == nullptr) return;
+  const AttentionShape shape{.tokens = config_.tokens(),
+                             .heads = weights.heads(),
+                             .head_size = config_.head_dim(),
+                             .dtype = weights.dtype,
+                             .device = weights.device};
+  sequence_ = groups_->mesh().plan().sequence_kind == SequenceKind::kRing
+                  ? make_ring_attention(*group, shape)
+                  : make_ulysses_attention(*group, shape);
+}
 
 std::size_t Denoiser::most_workspace() const {
-  const std::int64_t count = rows() * config_.tokens();
+  const std::int64_t count = rows() * tokens_.count();
   std::size_t most = attention_workspace_bytes(weights_->device, weights_->dtype, config_.tokens(),
                                                config_.tokens(), config_.head_dim());
+  if (sequence_) most = std::max(most, sequence_->workspace_bytes(rows()));
   for (const BlockWeights& b : weights_->blocks) {
     for (const Linear* layer : {&b.qkv, &b.proj, &b.fc1, &b.fc2}) {
       most = std::max(most, layer->workspace_bytes(count));
@@ -47,43 +71,72 @@ void Denoiser::prepare(std::int64_t images, std::vector<std::int32_t> labels,
   conditioning_.prepare(timesteps_, labels_, knobs_.modulation_table_mib << 20, stream_);
   const ModelConfig& c = config_;
   const DType dtype = weights_->dtype;
-  const std::int64_t tokens = rows() * c.tokens();
+  const std::int64_t own = tokens_.count(), heads = weights_->heads();
+  const std::int64_t tokens = rows() * own, mlp_hidden = weights_->mlp_hidden();
+  const int ranks = groups_->mesh().degree(MeshAxis::kSequence);
+  const std::int64_t most = split_range(c.tokens(), ranks, 0).count();
+  const std::int64_t split = ranks > 1 ? 1 : 0;  // sizes of what only split tokens need
   arena_.clear();
   const std::size_t patches = arena_.add({images * c.tokens(), c.patch_values()}, dtype);
-  const std::size_t x = arena_.add({rows(), c.tokens(), c.hidden}, dtype);
-  const std::size_t h = arena_.add({rows(), c.tokens(), c.hidden}, dtype);
-  const std::size_t y = arena_.add({rows(), c.tokens(), c.hidden}, dtype);
-  const std::size_t wide = arena_.add({tokens * std::max(3 * c.hidden, c.mlp_hidden)}, dtype);
-  const std::size_t tokens_out = arena_.add({tokens, c.out_values()}, dtype);
+  const std::size_t own_patches = arena_.add({split * images * own, c.patch_values()}, dtype);
+  const std::size_t x = arena_.add({rows(), own, c.hidden}, dtype);
+  const std::size_t h = arena_.add({rows(), own, c.hidden}, dtype);
+  const std::size_t y = arena_.add({rows(), own, c.hidden}, dtype);
+  const std::int64_t qkv_width = 3 * heads * c.head_dim();
+  const std::size_t wide = arena_.add({tokens * std::max(qkv_width, mlp_hidden)}, dtype);
+  const std::size_t tokens_out = arena_.add({rows() * most, c.out_values()}, dtype);
+  const std::size_t gathered =
+      arena_.add({split * ranks, split * rows() * most, c.out_values()}, dtype);
+  const std::size_t all_tokens = arena_.add({split * rows() * c.tokens(), c.out_values()}, dtype);
   const std::size_t output = arena_.add({rows(), c.out_channels(), c.height, c.width}, dtype);
   const std::size_t workspace =
       arena_.add({static_cast<std::int64_t>(most_workspace())}, DType::kU8);
   arena_.allocate();
   const TensorView both = arena_.view(wide);
-  all_ = {.patches = arena_.view(patches),
-          .x = arena_.view(x),
+  patches_ = arena_.view(patches);
+  own_patches_ = split != 0 ? arena_.view(own_patches) : patches_;
+  gathered_ = arena_.view(gathered);
+  all_tokens_ = arena_.view(all_tokens);
+  output_ = arena_.view(output);
+  workspace_ = arena_.view(workspace);
+  all_ = {.x = arena_.view(x),
           .h = arena_.view(h),
           .y = arena_.view(y),
-          .qkv = both.slice(0, tokens * 3 * c.hidden)
-                     .reshape({rows(), c.tokens(), 3, c.heads, c.head_dim()}),
-          .mlp = both.slice(0, tokens * c.mlp_hidden).reshape({tokens, c.mlp_hidden}),
-          .tokens_out = arena_.view(tokens_out),
-          .output = arena_.view(output),
-          .workspace = arena_.view(workspace)};
+          .attended = TensorView(arena_.view(h).data(), {rows(), own, heads * c.head_dim()}, dtype,
+                                 weights_->device),
+          .qkv = both.slice(0, tokens * qkv_width).reshape({rows(), own, 3, heads, c.head_dim()}),
+          .mlp = both.slice(0, tokens * mlp_hidden).reshape({tokens, mlp_hidden}),
+          .tokens_out = arena_.view(tokens_out).slice(0, tokens)};
 }
 
 Denoiser::Activations Denoiser::rows_of(const Activations& all, std::int64_t begin,
                                         std::int64_t end) const {
-  const std::int64_t tokens = config_.tokens();
-  return {.patches = all.patches,
-          .x = all.x.slice(begin, end),
-          .h = all.h.slice(begin, end),
-          .y = all.y.slice(begin, end),
-          .qkv = all.qkv.slice(begin, end),
-          .mlp = all.mlp.slice(begin * tokens, end * tokens),
-          .tokens_out = all.tokens_out.slice(begin * tokens, end * tokens),
-          .output = all.output.slice(begin, end),
-          .workspace = all.workspace};
+  const std::int64_t tokens = tokens_.count();
+  Activations part{.x = all.x.slice(begin, end),
+                   .h = all.h.slice(begin, end),
+                   .y = all.y.slice(begin, end),
+                   .attended = {},
+                   .qkv = all.qkv.slice(begin, end),
+                   .mlp = all.mlp.slice(begin * tokens, end * tokens),
+                   .tokens_out = all.tokens_out.slice(begin * tokens, end * tokens)};
+  part.attended = TensorView(part.h.data(), {end - begin, tokens, all.attended.size(2)},
+                             part.h.dtype(), part.h.device());
+  return part;
+}
+
+// Ranges of rows that go through the blocks one behind the other.
+std::vector<MeshRange> Denoiser::micro_batches() const {
+  const int stages = groups_->mesh().degree(MeshAxis::kPipeline);
+  std::int64_t count = knobs_.batch_guidance ? 1 : rows() / images_;
+  if (stages > 1) {
+    count = knobs_.micro_batches > 0 ? knobs_.micro_batches : std::int64_t{kMicroBatches} * stages;
+  }
+  count = std::min(count, rows());
+  std::vector<MeshRange> parts;
+  for (int i = 0; i < count; ++i) {
+    parts.push_back(split_range(rows(), static_cast<int>(count), i));
+  }
+  return parts;
 }
 
 TensorView Denoiser::flat(const TensorView& tokens) const {
@@ -115,14 +168,21 @@ void Denoiser::look(ConstTensorView values, const std::string& layer) const {
 void Denoiser::linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
                       PhaseClock& clock) {
   layer.run(x, y, {.activation = activation, .gate = {}, .rows_per_image = 0, .residual = {}},
-            a_.workspace, stream_);
+            workspace_, stream_);
   clock.mark(Phase::kLinear,
              2.0 * static_cast<double>(x.size(0) * layer.in_features() * layer.out_features()));
 }
 
 // Patches of the images, embedded once where the branches share them, plus positions.
 void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
-  patchify(x, config_.patch, all_.patches, stream_);
+  const ModelConfig& c = config_;
+  patchify(x, c.patch, patches_, stream_);
+  if (sequence_) {
+    const Shape own{images_, tokens_.count() * c.patch_values()};
+    const std::int64_t image = c.tokens() * c.patch_values();
+    rearrange(window(ConstTensorView(patches_), tokens_.begin * c.patch_values(), own, {image, 1}),
+              own_patches_.reshape(own), stream_);
+  }
   const std::int64_t branches = rows() / images_;
   const std::int64_t embedded = knobs_.share_patch_embed ? 1 : branches;
   const auto of_branch = [&](std::int64_t branch) {
@@ -130,8 +190,8 @@ void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
   };
   for (std::int64_t branch = 0; branch < embedded; ++branch) {
     const TensorView out = of_branch(branch);
-    weights_->patch.run(all_.patches, flat(out), {}, all_.workspace, stream_);
-    add_rows(weights_->positions, out, stream_);
+    weights_->patch.run(own_patches_, flat(out), {}, workspace_, stream_);
+    add_rows(weights_->positions.view().slice(tokens_.begin, tokens_.end), out, stream_);
   }
   for (std::int64_t branch = embedded; branch < branches; ++branch) {
     copy(of_branch(0), of_branch(branch), stream_);
@@ -151,29 +211,121 @@ void Denoiser::gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTenso
   clock.mark(Phase::kNorm);
 }
 
-// h holds the block's modulated input; afterwards the next block's (or the final layer's).
+void Denoiser::attend(PhaseClock& clock) {
+  if (sequence_) {
+    sequence_->run(a_.qkv, a_.attended, workspace_, stream_);
+  } else {
+    attention_packed(a_.qkv, a_.attended, workspace_, stream_);
+  }
+  clock.mark(Phase::kAttention, 4.0 * static_cast<double>(a_.attended.count() * config_.tokens()));
+}
+
+// y of this rank's part of the columns becomes the sum over the tensor ranks.
+void Denoiser::sum_parts(PhaseClock& clock) {
+  Communicator* const group = groups_->along(MeshAxis::kTensor);
+  if (group == nullptr) return;
+  group->all_reduce_sum(a_.y.data(), a_.y.data(), a_.y.count(), a_.y.dtype(), stream_);
+  clock.mark(Phase::kExchange);
+}
+
+// h holds the block's modulated input; afterwards the next block's (or the final layer's). Where
+// another stage goes on, only x is of use.
 void Denoiser::block(std::size_t i, PhaseClock& clock) {
   const BlockWeights& w = weights_->blocks[i];
-  const std::int64_t count = a_.x.size(0) * config_.tokens();
+  const std::int64_t count = a_.x.size(0) * tokens_.count();
   const auto name = [&](const char* layer) {
-    return check_ ? "blocks." + std::to_string(i) + "." + layer : std::string();
+    return check_
+               ? "blocks." +
+                     std::to_string(weights_->shard.layers.begin + static_cast<std::int64_t>(i)) +
+                     "." + layer
+               : std::string();
   };
-  linear(flat(a_.h), w.qkv, Activation::kNone, a_.qkv.reshape({count, 3 * config_.hidden}), clock);
+  const TensorView attended = a_.attended.reshape({count, a_.attended.size(2)});
+  linear(flat(a_.h), w.qkv, Activation::kNone, a_.qkv.reshape({count, w.qkv.out_features()}),
+         clock);
   look(a_.qkv, name("attn.qkv"));
-  attention_packed(a_.qkv, a_.h, a_.workspace, stream_);
-  clock.mark(Phase::kAttention,
-             4.0 * static_cast<double>(count * config_.tokens() * config_.hidden));
-  look(a_.h, name("attn"));
-  linear(flat(a_.h), w.proj, Activation::kNone, flat(a_.y), clock);
+  attend(clock);
+  look(a_.attended, name("attn"));
+  linear(attended, w.proj, Activation::kNone, flat(a_.y), clock);
+  sum_parts(clock);
   look(a_.y, name("attn.proj"));
   gate_norm(part(i, kGate1), part(i, kShift2), part(i, kScale2), second_eps_, clock);
   look(a_.h, name("norm2"));
   linear(flat(a_.h), w.fc1, Activation::kGeluTanh, a_.mlp, clock);
   look(a_.mlp, name("mlp.fc1"));
   linear(a_.mlp, w.fc2, Activation::kNone, flat(a_.y), clock);
+  sum_parts(clock);
   look(a_.y, name("mlp.fc2"));
+  if (i + 1 == weights_->blocks.size() && !weights_->shard.last_stage) {
+    gate_residual(a_.y, part(i, kGate2), a_.x, stream_);
+    clock.mark(Phase::kNorm);
+    look(a_.x, name("output"));
+    return;
+  }
   gate_norm(part(i, kGate2), part(i + 1, kShift1), part(i + 1, kScale1), kNormEps, clock);
   look(a_.h, name("output"));
+}
+
+// Transfers between stages are ordered by events on a stream of their own: on a GPU a stage
+// computes the next rows while the last ones travel.
+void Denoiser::receive_rows(PhaseClock& clock) {
+  const DeviceMesh& mesh = groups_->mesh();
+  groups_->along(MeshAxis::kPipeline)
+      ->recv(a_.x.data(), a_.x.count(), a_.x.dtype(), mesh.index(MeshAxis::kPipeline) - 1,
+             transfers_);
+  transferred_.record(transfers_);
+  transferred_.wait(stream_);
+  clock.mark(Phase::kExchange);
+}
+
+void Denoiser::send_rows(PhaseClock& clock) {
+  const DeviceMesh& mesh = groups_->mesh();
+  computed_.record(stream_);
+  computed_.wait(transfers_);
+  groups_->along(MeshAxis::kPipeline)
+      ->send(a_.x.data(), a_.x.count(), a_.x.dtype(), mesh.index(MeshAxis::kPipeline) + 1,
+             transfers_);
+  clock.mark(Phase::kExchange);
+}
+
+// This rank's layers over a_, from and to the neighbouring stages.
+void Denoiser::stage(PhaseClock& clock) {
+  if (!weights_->shard.first_stage) receive_rows(clock);
+  layer_norm_modulate(a_.x, part(0, kShift1), part(0, kScale1), kNormEps, a_.h, stream_);
+  clock.mark(Phase::kNorm);
+  for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
+  if (!weights_->shard.last_stage) return send_rows(clock);
+  linear(flat(a_.h), weights_->final_linear, Activation::kNone, a_.tokens_out, clock);
+}
+
+// The output of all ranks' tokens, and on every stage.
+void Denoiser::assemble(PhaseClock& clock) {
+  if (weights_->shard.last_stage) {
+    ConstTensorView tokens = all_.tokens_out;
+    if (Communicator* const group = groups_->along(MeshAxis::kSequence)) {
+      const std::int64_t width = config_.out_values();
+      group->all_gather(all_.tokens_out.data(), gathered_.data(), gathered_.size(1) * width,
+                        gathered_.dtype(), stream_);
+      for (int from = 0; from < group->size(); ++from) {
+        const MeshRange range = split_range(config_.tokens(), group->size(), from);
+        const Shape shape{rows(), range.count() * width};
+        rearrange(window(ConstTensorView(gathered_), from * gathered_.size(1) * width, shape,
+                         {range.count() * width, 1}),
+                  window(all_tokens_, range.begin * width, shape, {config_.tokens() * width, 1}),
+                  stream_);
+      }
+      tokens = all_tokens_;
+      clock.mark(Phase::kExchange);
+    }
+    unpatchify(tokens, config_.patch, output_, stream_);
+    clock.mark(Phase::kPatch);
+  }
+  if (Communicator* const group = groups_->along(MeshAxis::kPipeline)) {
+    transferred_.record(transfers_);
+    transferred_.wait(stream_);
+    group->broadcast(output_.data(), output_.count(), output_.dtype(), group->size() - 1, stream_);
+    clock.mark(Phase::kExchange);
+  }
 }
 
 ConstTensorView Denoiser::run(ConstTensorView x, std::size_t k, PhaseClock& clock, bool check) {
@@ -182,19 +334,19 @@ ConstTensorView Denoiser::run(ConstTensorView x, std::size_t k, PhaseClock& cloc
   check_ = check;
   look(x, "the step before (latents)");
   if (conditioning_.ensure(k, stream_)) clock.mark(Phase::kPrepare);
-  embed(x, clock);
-  const std::int64_t each = knobs_.batch_guidance ? rows() : images_;
-  for (first_row_ = 0; first_row_ < rows(); first_row_ += each) {
-    a_ = rows_of(all_, first_row_, first_row_ + each);
-    layer_norm_modulate(a_.x, part(0, kShift1), part(0, kScale1), kNormEps, a_.h, stream_);
-    clock.mark(Phase::kNorm);
-    for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
-    linear(flat(a_.h), weights_->final_linear, Activation::kNone, a_.tokens_out, clock);
+  if (weights_->shard.first_stage) embed(x, clock);
+  if (groups_->along(MeshAxis::kPipeline) != nullptr) {
+    computed_.record(stream_);
+    computed_.wait(transfers_);
   }
-  unpatchify(all_.tokens_out, config_.patch, all_.output, stream_);
-  clock.mark(Phase::kPatch);
-  look(all_.output, "final_layer");
-  return all_.output;
+  for (const MeshRange& part : micro_batches()) {
+    first_row_ = part.begin;
+    a_ = rows_of(all_, part.begin, part.end);
+    stage(clock);
+  }
+  assemble(clock);
+  look(output_, "final_layer");
+  return output_;
 }
 
 }  // namespace ditar

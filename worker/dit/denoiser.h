@@ -1,10 +1,15 @@
 // The forward pass of DiT (Peebles & Xie 2023, section 3; layout of the published code) as a list
-// of ops over a planned arena, on any device and dtype that the ops serve. One thread at a time;
-// the weights may be shared. CPU ops use cpu_threads() of the calling thread, which must be the
-// same at prepare() and run().
+// of ops over a planned arena, on any device and dtype that the ops serve; of a model split over
+// ranks, the part of one rank with its exchanges: tensor (Shoeybi et al. 2019, section 3: a sum
+// after proj and fc2), sequence (attention alone exchanges) and pipeline (layers as stages, rows in
+// micro-batches). Every rank gets the whole output. One thread at a time; the weights may be shared
+// by ranks that hold the same part. CPU ops use cpu_threads() of the calling thread, which must be
+// the same at prepare() and run().
 #pragma once
 
 #include "conditioning.h"
+#include "ditar/parallel/rank_groups.h"
+#include "ditar/parallel/sequence_attention.h"
 #include "phase_clock.h"
 
 #include <string>
@@ -14,7 +19,9 @@ namespace ditar {
 
 class Denoiser {
  public:
-  Denoiser(const ModelWeights& weights, Parity parity, const Knobs& knobs, StreamView stream);
+  /// `groups` must outlive it and fit the weights' shard; null for one rank.
+  Denoiser(const ModelWeights& weights, Parity parity, const Knobs& knobs, StreamView stream,
+           const RankGroups* groups = nullptr);
 
   /// Plans for `images` latents, with one output row for each of `labels` (labels.size() is images,
   /// or 2 * images: then row images + i is another condition of image i).
@@ -35,23 +42,28 @@ class Denoiser {
 
  private:
   enum Part { kShift1, kScale1, kGate1, kShift2, kScale2, kGate2 };
-  /// Views of the arena.
+  /// Views of the arena. T: this rank's tokens of an image; H and mlp_hidden: its part of them.
   struct Activations {
-    TensorView patches;     ///< (images * T, C p p)
     TensorView x, h, y;     ///< (rows, T, D)
-    TensorView qkv;         ///< (rows, T, 3, H, D / H)
+    TensorView attended;    ///< (rows, T, H * head_dim), the memory of h
+    TensorView qkv;         ///< (rows, T, 3, H, head_dim)
     TensorView mlp;         ///< (rows * T, mlp_hidden), the memory of qkv
     TensorView tokens_out;  ///< (rows * T, p p out_channels)
-    TensorView output;      ///< (rows, out_channels, height, width)
-    TensorView workspace;   ///< of linears and attention
   };
   /// Rows [begin, end) of what holds all rows.
   Activations rows_of(const Activations& all, std::int64_t begin, std::int64_t end) const;
   std::size_t most_workspace() const;
+  std::vector<MeshRange> micro_batches() const;
   void embed(ConstTensorView x, PhaseClock& clock);
   void block(std::size_t i, PhaseClock& clock);
   void gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTensorView scale, double eps,
                  PhaseClock& clock);
+  void stage(PhaseClock& clock);
+  void attend(PhaseClock& clock);
+  void sum_parts(PhaseClock& clock);
+  void receive_rows(PhaseClock& clock);
+  void send_rows(PhaseClock& clock);
+  void assemble(PhaseClock& clock);
   void linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
               PhaseClock& clock);
   ConstTensorView part(std::size_t block, Part which);
@@ -62,9 +74,20 @@ class Denoiser {
   const ModelConfig config_;
   const double second_eps_;
   const Knobs knobs_;
+  const RankGroups* groups_;
+  const MeshRange tokens_;  ///< of an image, that this rank holds
   const StreamView stream_;
+  std::unique_ptr<SequenceAttention> sequence_;  ///< null where a rank holds all tokens
+  Stream transfers_;                             ///< of a pipeline
+  Event computed_, transferred_;
   Conditioning conditioning_;
   Arena arena_;
+  TensorView patches_;      ///< (images * all tokens, C p p)
+  TensorView own_patches_;  ///< (images * T, C p p)
+  TensorView gathered_;     ///< (ranks of the sequence, rows * most T, p p out_channels)
+  TensorView all_tokens_;   ///< (rows * all tokens, p p out_channels)
+  TensorView output_;       ///< (rows, out_channels, height, width)
+  TensorView workspace_;    ///< of linears and attention
   Activations all_;
   Activations a_;               ///< of the rows that the blocks are running on
   std::int64_t first_row_ = 0;  ///< of a_

@@ -41,6 +41,21 @@ int thread_count(int asked) {
   return asked > 0 ? asked : std::max(found, 1);
 }
 
+/// The plan in force, checked against ranks and model before anything is loaded.
+Plan choose_plan(const EngineOptions& options, const Knobs& knobs, const ModelConfig& config,
+                 const Communicator* communicator) {
+  const int ranks = communicator == nullptr ? 1 : communicator->size();
+  const int rank = communicator == nullptr ? 0 : communicator->rank();
+  const bool given = !options.plan.empty() || ranks == 1;
+  const Plan plan = parse_split(given ? options.plan : knobs.split, ranks);
+  DeviceMesh(plan, ranks, rank)
+      .check_model({.heads = config.heads,
+                    .mlp_hidden = config.mlp_hidden,
+                    .depth = config.depth,
+                    .tokens = config.tokens()});
+  return plan;
+}
+
 }  // namespace
 
 DitEngine::DitEngine(const Checkpoint& checkpoint, const EngineOptions& options, const Knobs& knobs,
@@ -55,20 +70,19 @@ DitEngine::DitEngine(const Checkpoint& checkpoint, const EngineOptions& options,
       communicator_(communicator),
       stream_(device_),
       clock_(on_host()),
-      weights_(
-          load_weights(checkpoint, knobs, dtype_, stream_, options.precision == Precision::kTf32)),
-      split_(parse_split(options.plan, communicator == nullptr ? 1 : communicator->size())),
-      denoiser_(weights_, parity_, knobs, stream_),
+      groups_(choose_plan(options, knobs, checkpoint.config(), communicator), communicator,
+              device_),
+      weights_(load_weights(checkpoint, knobs, dtype_, stream_,
+                            options.precision == Precision::kTf32,
+                            weight_shard(mesh(), checkpoint.config().depth))),
+      denoiser_(weights_, parity_, knobs, stream_, &groups_),
       arena_(device_) {
-  if (split_.cfg == 2) branch_group_ = communicator_->split(rank() / 2, rank());
   clock_.mark(Phase::kLoad);
   peak_bytes_ = weights_.size_bytes();
   check_memory();
 }
 
 DitEngine::~DitEngine() = default;
-
-int DitEngine::rank() const { return communicator_ == nullptr ? 0 : communicator_->rank(); }
 
 ModelFacts DitEngine::facts() const {
   const ModelConfig& c = weights_.config;
@@ -134,7 +148,8 @@ void DitEngine::prepare(const RequestShape& shape, const RequestSchedule& schedu
   // The whole schedule is checked, not only what the stride leaves of it.
   plan_sampler(schedule, weights_.config.learned_variance, parity_);
   sampler_ = plan_sampler(visited, weights_.config.learned_variance, parity_);
-  shard_ = shard_of(split_, rank(), shape.images, guided);
+  mesh().check_request(shape.images, guided);
+  shard_ = shard_of(mesh(), rank(), shape.images, guided);
   shape_ = shape;
   schedule_ = schedule;
   std::vector<std::int32_t> rows;
@@ -160,7 +175,7 @@ void DitEngine::plan_latents() {
   const ModelConfig& c = weights_.config;
   const Shape own{shard_.images, c.channels, c.height, c.width};
   const Shape none{0, c.channels, c.height, c.width};
-  const Shape branches{split_.cfg == 2 ? 2 * shard_.images : 0, c.out_channels(), c.height,
+  const Shape branches{mesh().plan().cfg == 2 ? 2 * shard_.images : 0, c.out_channels(), c.height,
                        c.width};
   image_ids_.clear();
   for (std::int64_t i = 0; i < shard_.images; ++i) {
@@ -211,7 +226,7 @@ void DitEngine::download(ConstTensorView latents, float* values) {
 // The first and the last step run once before recording, so that libraries load what they load at
 // first use. A request that differs in labels or latents alone is served by the graphs there are.
 void DitEngine::record_steps(std::vector<Graph> former, bool labels_alike) {
-  if (!knobs_.graph_capture || !Graph::supported(device_) || split_.cfg == 2) return;
+  if (!knobs_.graph_capture || !Graph::supported(device_) || !groups_.capturable()) return;
   Recorded wanted{shape_, schedule_, labels_alike};
   if (!sampler_.draws_noise) wanted.schedule.noise_seed = 0;
   if (!former.empty() && wanted == recorded_) {
@@ -246,8 +261,8 @@ void DitEngine::set_latents(std::span<const float> latents) {
   float* own = staging_.as<float>();
   if (rank() == 0) {
     std::copy_n(latents.begin(), staging_.shape().count(), own);
-    for (int peer = 1; peer < split_.ranks(); ++peer) {
-      const Shard shard = shard_of(split_, peer, shape_.images, schedule_.guidance != 1.0);
+    for (int peer = 1; peer < mesh().size(); ++peer) {
+      const Shard shard = shard_of(mesh(), peer, shape_.images, schedule_.guidance != 1.0);
       communicator_->send(latents.data() + shard.first_image * each(), shard.images * each(),
                           DType::kF32, peer, StreamView{});
     }
@@ -259,29 +274,18 @@ void DitEngine::set_latents(std::span<const float> latents) {
   clock_.mark(Phase::kExchange);
 }
 
-// The outputs of both branches, the conditional one first. Communicators move host memory here.
+// The outputs of both branches, the conditional one first.
 ConstTensorView DitEngine::gather_branches(ConstTensorView output) {
-  if (on_host()) {
-    branch_group_->all_gather(output.data(), branches_.data(), output.count(), dtype_,
-                              StreamView{});
-  } else {
-    Tensor own(output.shape(), dtype_, pinned_resource());
-    Tensor both(branches_.shape(), dtype_, pinned_resource());
-    copy(output, own, stream_);
-    stream_.view().synchronize();
-    branch_group_->all_gather(own.view().data(), both.view().data(), output.count(), dtype_,
-                              StreamView{});
-    copy(both, branches_, stream_);
-    stream_.view().synchronize();
-  }
+  Communicator* const group = groups_.along(MeshAxis::kCfg);
+  if (group == nullptr) return output;
+  group->all_gather(output.data(), branches_.data(), output.count(), dtype_, stream_);
   clock_.mark(Phase::kExchange);
   return branches_;
 }
 
 // Sets eps_ (guided) and cond_ for step k; they live until the next prediction.
 void DitEngine::predict(std::size_t k, bool check) {
-  ConstTensorView output = denoiser_.run(x_, k, clock_, check);
-  if (split_.cfg == 2) output = gather_branches(output);
+  const ConstTensorView output = gather_branches(denoiser_.run(x_, k, clock_, check));
   cond_ = output.slice(0, shard_.images);
   eps_ = cond_;
   if (schedule_.guidance == 1.0) return;
@@ -354,17 +358,16 @@ void DitEngine::explain_not_finite() {
 
 // Every group's leader sends its images to rank 0.
 void DitEngine::collect(std::span<float> out) {
-  const auto leader = [&](int peer) { return peer % split_.cfg == 0; };
   const float* own = staging_.as<float>();
   const std::int64_t count = staging_.shape().count();
   if (rank() != 0) {
-    if (leader(rank())) communicator_->send(own, count, DType::kF32, 0, StreamView{});
+    if (leads_images(mesh(), rank())) communicator_->send(own, count, DType::kF32, 0, StreamView{});
     return;
   }
   std::copy_n(own, count, out.begin());
-  for (int peer = 1; peer < split_.ranks(); ++peer) {
-    if (!leader(peer)) continue;
-    const Shard shard = shard_of(split_, peer, shape_.images, schedule_.guidance != 1.0);
+  for (int peer = 1; peer < mesh().size(); ++peer) {
+    if (!leads_images(mesh(), peer)) continue;
+    const Shard shard = shard_of(mesh(), peer, shape_.images, schedule_.guidance != 1.0);
     communicator_->recv(out.data() + shard.first_image * each(), shard.images * each(), DType::kF32,
                         peer, StreamView{});
   }
@@ -383,7 +386,7 @@ void DitEngine::read_latents(std::span<float> out) {
   download(x_, own);
   const bool finite =
       std::all_of(own, own + staging_.shape().count(), [](float v) { return std::isfinite(v); });
-  if (!finite && split_.ranks() == 1) explain_not_finite();
+  if (!finite && mesh().size() == 1) explain_not_finite();
   collect(out);
   clock_.mark(Phase::kExchange);
   if (!finite) explain_not_finite();

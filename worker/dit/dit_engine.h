@@ -1,10 +1,11 @@
-// The Engine of one rank on one device: denoiser, guidance, sampler and the data and CFG splits.
+// The Engine of one rank on one device: denoiser, guidance, sampler and the split over ranks.
 // The latents stay on the device from set_latents() to read_latents(). One thread at a time; every
 // rank of the communicator makes the same calls.
 #pragma once
 
 #include "denoiser.h"
 #include "ditar/kernels/graph.h"
+#include "ditar/parallel/rank_groups.h"
 #include "ditar/worker/engine.h"
 #include "sampler_plan.h"
 #include "split_plan.h"
@@ -32,7 +33,7 @@ class DitEngine final : public Engine {
   std::vector<PhaseRecord> take_phases() override { return clock_.take(); }
   std::int64_t planned_bytes() const override;
   std::int64_t peak_bytes() const override { return peak_bytes_; }
-  std::string plan() const override { return to_string(split_); }
+  std::string plan() const override { return format_plan(mesh().plan()); }
   std::string knobs_json() const override;
 
   /// Takes noise[k] (steps, images, C, H, W) instead of drawing it; prepare() forgets it. For
@@ -58,7 +59,8 @@ class DitEngine final : public Engine {
   void record_steps(std::vector<Graph> former, bool labels_alike);
   void collect(std::span<float> out);
   void explain_not_finite();
-  int rank() const;
+  const DeviceMesh& mesh() const noexcept { return groups_.mesh(); }
+  int rank() const noexcept { return mesh().rank(); }
   std::int64_t each() const noexcept { return shape_.count() / shape_.images; }
   bool on_host() const noexcept { return device_.type == DeviceType::kCpu; }
 
@@ -72,9 +74,8 @@ class DitEngine final : public Engine {
   Communicator* communicator_;
   Stream stream_;
   PhaseClock clock_;
+  RankGroups groups_;
   ModelWeights weights_;
-  SplitPlan split_;
-  std::unique_ptr<Communicator> branch_group_;  ///< the two ranks of one cfg=2 group
   Denoiser denoiser_;
   Arena arena_;  ///< of the latents and what stands beside them
   std::int64_t peak_bytes_ = 0;

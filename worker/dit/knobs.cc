@@ -39,14 +39,16 @@ Knobs read_knobs(const std::string& path) {
   if (path.empty()) return knobs;
   const ConfigTree tree = ConfigTree::read_file(path);
   tree.require_known({"fuse_gate_norm", "share_patch_embed", "batch_guidance",
-                      "modulation_table_mib", "graph_capture", "gemm_table", "step_cache_interval",
-                      "step_stride", "int8_weights"});
+                      "modulation_table_mib", "graph_capture", "gemm_table", "micro_batches",
+                      "split", "step_cache_interval", "step_stride", "int8_weights"});
   read_flag(tree, "fuse_gate_norm", knobs.fuse_gate_norm);
   read_flag(tree, "share_patch_embed", knobs.share_patch_embed);
   read_flag(tree, "batch_guidance", knobs.batch_guidance);
   read_count(tree, "modulation_table_mib", 0, 1 << 20, knobs.modulation_table_mib);
   read_flag(tree, "graph_capture", knobs.graph_capture);
   if (const ConfigTree* found = tree.find("gemm_table")) knobs.gemm_table = found->as_text();
+  read_count(tree, "micro_batches", 0, 1024, knobs.micro_batches);
+  if (const ConfigTree* found = tree.find("split")) knobs.split = found->as_text();
   read_count(tree, "step_cache_interval", 1, 1000, knobs.step_cache_interval);
   read_count(tree, "step_stride", 1, 1000, knobs.step_stride);
   read_flag(tree, "int8_weights", knobs.int8_weights);
@@ -60,6 +62,8 @@ std::string to_json(const Knobs& knobs) {
          ",\"modulation_table_mib\":" + std::to_string(knobs.modulation_table_mib) +
          ",\"graph_capture\":" + text(knobs.graph_capture) + ",\"gemm_table\":\"" +
          escaped(knobs.gemm_table) + "\"" +
+         ",\"micro_batches\":" + std::to_string(knobs.micro_batches) + ",\"split\":\"" +
+         escaped(knobs.split) + "\"" +
          ",\"step_cache_interval\":" + std::to_string(knobs.step_cache_interval) +
          ",\"step_stride\":" + std::to_string(knobs.step_stride) +
          ",\"int8_weights\":" + text(knobs.int8_weights) + "}";

@@ -22,6 +22,10 @@ struct Knobs {
   /// On a GPU, file of the tuned GEMM algorithms; a table of another GPU or library is not used.
   /// Empty: the library's own choice.
   std::string gemm_table;
+  /// Micro-batches of a pipeline split, at most one per row (image and branch). 0: 8 per stage.
+  std::int64_t micro_batches = 0;
+  /// How the ranks share a request where nobody says so: a plan's text, or empty: data=N.
+  std::string split;
   /// Approximation, 1 = off: the denoiser runs at every n-th step and its output is used again at
   /// the steps between.
   std::int64_t step_cache_interval = 1;

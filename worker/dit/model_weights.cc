@@ -1,5 +1,6 @@
 #include "model_weights.h"
 
+#include "cut_weight.h"
 #include "ditar/config/error.h"
 #include "position_table.h"
 
@@ -16,36 +17,33 @@ class WeightLoader {
   WeightLoader(const Checkpoint& checkpoint, DType dtype, StreamView stream, bool allow_tf32)
       : checkpoint_(checkpoint), dtype_(dtype), stream_(stream), allow_tf32_(allow_tf32) {}
 
-  Linear linear(const std::string& name, bool int8 = false) const {
+  Linear linear(const std::string& name, bool int8 = false, const MatrixCut& cut = {}) const {
     const std::vector<double> bias = checkpoint_.read(name + ".bias");
+    const auto rows = static_cast<std::int64_t>(bias.size());
     if (const SafetensorsEntry* stored = int8 ? nullptr : direct(name + ".weight")) {
-      return linear(*stored, bias, name);
+      if (cut.by == MatrixCut::By::kNothing) return pack(upload(*stored), bias, name, cut);
+      const auto part = cut_matrix(stored->bytes, rows, size_of(stored->type), cut);
+      return pack(
+          upload(part, dtype_of(*stored), part_shape(part, rows, size_of(stored->type), cut)), bias,
+          name, cut);
     }
     std::vector<double> weight = checkpoint_.read(name + ".weight");
-    const auto out = static_cast<std::int64_t>(bias.size());
-    const Shape shape{out, static_cast<std::int64_t>(weight.size()) / out};
     check_range(weight, name + ".weight");
-    if (int8) round_rows_to_int8(weight, out);
-    const Tensor weights = place(weight, shape, name + ".weight");
-    const Tensor biases = place(bias, Shape{out}, name + ".bias");
-    Linear linear(weights, biases, stream_, allow_tf32_);
-    stream_.synchronize();
-    return linear;
-  }
-
-  Linear linear(const SafetensorsEntry& stored, const std::vector<double>& bias,
-                const std::string& name) const {
-    const auto out = static_cast<std::int64_t>(bias.size());
-    const Tensor weights = upload(stored, Shape{out, stored.count() / out});
-    const Tensor biases = place(bias, Shape{out}, name + ".bias");
-    Linear linear(weights, biases, stream_, allow_tf32_);
-    stream_.synchronize();
-    return linear;
+    if (int8) round_rows_to_int8(weight, rows);
+    if (cut.by == MatrixCut::By::kNothing) {
+      const Shape shape{rows, static_cast<std::int64_t>(weight.size()) / rows};
+      return pack(place(weight, shape, name + ".weight"), bias, name, cut);
+    }
+    const auto part = cut_matrix(std::as_bytes(std::span(weight)), rows, sizeof(double), cut);
+    const auto* begin = reinterpret_cast<const double*>(part.data());
+    weight.assign(begin, begin + part.size() / sizeof(double));
+    return pack(place(weight, part_shape(part, rows, sizeof(double), cut), name + ".weight"), bias,
+                name, cut);
   }
 
   Tensor table(const std::string& name, std::int64_t width) const {
     if (const SafetensorsEntry* stored = direct(name)) {
-      return upload(*stored, Shape{stored->count() / width, width});
+      return upload(stored->bytes, dtype_of(*stored), Shape{stored->count() / width, width});
     }
     return table(checkpoint_.read(name), name, width);
   }
@@ -81,8 +79,30 @@ class WeightLoader {
     return within;
   }
 
-  Tensor upload(const SafetensorsEntry& stored, Shape shape) const {
-    const ConstTensorView host(stored.bytes.data(), shape, dtype_of(stored), Device{});
+  static Shape part_shape(std::span<const std::byte> part, std::int64_t rows,
+                          std::size_t element_bytes, const MatrixCut& cut) {
+    const std::int64_t own = cut.by == MatrixCut::By::kRows ? rows / cut.parts : rows;
+    return {own, static_cast<std::int64_t>(part.size() / element_bytes) / own};
+  }
+
+  Linear pack(const Tensor& weight, const std::vector<double>& bias, const std::string& name,
+              const MatrixCut& cut) const {
+    const std::vector<double> part = cut_bias(bias, cut);
+    Tensor biases;
+    if (!part.empty()) {
+      biases = place(part, Shape{static_cast<std::int64_t>(part.size())}, name + ".bias");
+    }
+    Linear linear(weight, part.empty() ? ConstTensorView() : biases.view(), stream_, allow_tf32_);
+    stream_.synchronize();
+    return linear;
+  }
+
+  Tensor upload(const SafetensorsEntry& stored) const {
+    const std::int64_t rows = stored.shape.front();
+    return upload(stored.bytes, dtype_of(stored), Shape{rows, stored.count() / rows});
+  }
+  Tensor upload(std::span<const std::byte> bytes, DType stored, Shape shape) const {
+    const ConstTensorView host(bytes.data(), shape, stored, Device{});
     Tensor moved(shape, host.dtype(), stream_.device());
     copy(host, moved, stream_);
     if (host.dtype() == dtype_) {
@@ -169,34 +189,45 @@ std::int64_t ModelWeights::size_bytes() const noexcept {
 }
 
 ModelWeights load_weights(const Checkpoint& checkpoint, const Knobs& knobs, DType dtype,
-                          StreamView stream, bool allow_tf32) {
+                          StreamView stream, bool allow_tf32, std::optional<WeightShard> asked) {
   const WeightLoader loader(checkpoint, dtype, stream, allow_tf32);
   const ModelConfig& c = checkpoint.config();
+  const WeightShard shard = asked.value_or(WeightShard{.layers = {0, c.depth}});
   std::vector<EmbedderWeights> embedders;
-  for (std::int64_t i = 0; i < (checkpoint.embedder_per_block() ? c.depth : 1); ++i) {
-    const std::string prefix = checkpoint.embedder_prefix(i);
+  const auto add_embedder = [&](std::int64_t block) {
+    const std::string prefix = checkpoint.embedder_prefix(block);
     embedders.push_back(EmbedderWeights{
         loader.linear(prefix + "t_embedder.mlp.0"), loader.linear(prefix + "t_embedder.mlp.2"),
         loader.table(prefix + "y_embedder.embedding_table.weight", c.hidden)});
-  }
+  };
   std::vector<BlockWeights> blocks;
-  for (std::int64_t i = 0; i < c.depth; ++i) {
+  const auto cut = [&](MatrixCut::By by, std::int64_t stacked = 1) {
+    return MatrixCut{shard.parts > 1 ? by : MatrixCut::By::kNothing, shard.part, shard.parts,
+                     stacked};
+  };
+  for (std::int64_t i = shard.layers.begin; i < shard.layers.end; ++i) {
+    if (checkpoint.embedder_per_block()) add_embedder(i);
     const std::string block = "blocks." + std::to_string(i) + ".";
-    blocks.push_back(BlockWeights{loader.linear(block + "attn.qkv", knobs.int8_weights),
-                                  loader.linear(block + "attn.proj", knobs.int8_weights),
-                                  loader.linear(block + "mlp.fc1", knobs.int8_weights),
-                                  loader.linear(block + "mlp.fc2", knobs.int8_weights),
-                                  loader.linear(block + "adaLN_modulation.1")});
+    blocks.push_back(BlockWeights{
+        loader.linear(block + "attn.qkv", knobs.int8_weights, cut(MatrixCut::By::kRows, 3)),
+        loader.linear(block + "attn.proj", knobs.int8_weights, cut(MatrixCut::By::kColumns)),
+        loader.linear(block + "mlp.fc1", knobs.int8_weights, cut(MatrixCut::By::kRows)),
+        loader.linear(block + "mlp.fc2", knobs.int8_weights, cut(MatrixCut::By::kColumns)),
+        loader.linear(block + "adaLN_modulation.1")});
   }
+  if (embedders.empty() || shard.layers.begin > 0) add_embedder(0);
+  const std::size_t final_embedder = shard.layers.begin > 0 ? embedders.size() - 1 : 0;
   return ModelWeights{c,
                       dtype,
                       stream.device(),
                       loader.linear("x_embedder.proj"),
                       loader.table(positions(checkpoint), "pos_embed", c.hidden),
                       std::move(embedders),
+                      final_embedder,
                       std::move(blocks),
                       loader.linear("final_layer.adaLN_modulation.1"),
-                      loader.linear("final_layer.linear")};
+                      loader.linear("final_layer.linear"),
+                      shard};
 }
 
 }  // namespace ditar

@@ -1,32 +1,37 @@
-// How one request is divided over ranks: images (data) and guidance branches (CFG). Pure values.
+// How one request is divided over ranks: which images and guidance branches a rank computes, and
+// which weights it holds. Pure values.
 #pragma once
+
+#include "ditar/parallel/device_mesh.h"
 
 #include <cstdint>
 #include <string>
 
 namespace ditar {
 
-struct SplitPlan {
-  int data = 1;  ///< groups that share the images out
-  int cfg = 1;   ///< 2: in each group one rank computes the conditional branch, one the other
-  int ranks() const noexcept { return data * cfg; }
-};
+/// A plan's text (see parse_plan). Empty: "single" for one rank, "data=N" for more.
+/// @throws InvalidArgument with the numbers if the text is no plan.
+Plan parse_split(const std::string& text, int ranks);
 
-/// "single", "data=2", "cfg=2" or "data=2,cfg=2". Empty: "single" for one rank, "data=N" for more.
-/// @throws InvalidArgument with the numbers if the text is of no such form or does not multiply to
-/// `ranks`.
-SplitPlan parse_split(const std::string& text, int ranks);
-std::string to_string(const SplitPlan& plan);
-
-/// What rank `rank` of the plan does. Ranks of one data group stand side by side.
+/// What rank `rank` does.
 struct Shard {
   std::int64_t first_image = 0;
   std::int64_t images = 0;  ///< sizes differ by one at most, earlier groups have more
   bool conditional = true;
   bool unconditional = true;
 };
-/// @throws InvalidArgument if a group would have no image, or cfg=2 meets a request without
-/// guidance.
-Shard shard_of(const SplitPlan& plan, int rank, std::int64_t images, bool guided);
+/// The request must have been checked (DeviceMesh::check_request).
+Shard shard_of(const DeviceMesh& mesh, int rank, std::int64_t images, bool guided);
+/// Whether `rank` is the one of its data group that hands the result in.
+bool leads_images(const DeviceMesh& mesh, int rank);
+
+/// The part of the blocks' weights that a rank holds: whole layers (pipeline), and of each layer
+/// the rows or columns of one part of the heads and MLP channels (tensor).
+struct WeightShard {
+  MeshRange layers = {};
+  int part = 0, parts = 1;
+  bool first_stage = true, last_stage = true;
+};
+WeightShard weight_shard(const DeviceMesh& mesh, std::int64_t depth);
 
 }  // namespace ditar

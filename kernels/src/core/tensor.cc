@@ -145,4 +145,17 @@ void convert(ConstTensorView src, TensorView dst, StreamView stream) {
   }
 }
 
+TensorView window(const TensorView& base, std::int64_t offset, Shape shape, Strides strides) {
+  auto* data =
+      static_cast<char*>(base.data()) + offset * static_cast<std::int64_t>(size_of(base.dtype()));
+  return {data, shape, strides, base.dtype(), base.device()};
+}
+
+ConstTensorView window(const ConstTensorView& base, std::int64_t offset, Shape shape,
+                       Strides strides) {
+  const auto* data = static_cast<const char*>(base.data()) +
+                     offset * static_cast<std::int64_t>(size_of(base.dtype()));
+  return {data, shape, strides, base.dtype(), base.device()};
+}
+
 }  // namespace ditar

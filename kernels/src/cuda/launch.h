@@ -95,6 +95,14 @@ void launch_patchify(DType image_dtype, const void* image, DType token_dtype, vo
 void launch_unpatchify(DType token_dtype, const void* tokens, DType image_dtype, void* image,
                        const PatchLaunch& arguments, cudaStream_t stream);
 
+/// Strided copy of 4 axes; unit stride over the last. `element_bytes` is 2 or 4.
+struct RearrangeLaunch {
+  const void* from;
+  void* to;
+  std::int64_t sizes[4], from_strides[4], to_strides[4];  ///< elements
+};
+void launch_rearrange(int element_bytes, const RearrangeLaunch& arguments, cudaStream_t stream);
+
 void launch_timestep_embedding(DType dtype, const double* timesteps, int count, double shift,
                                double max_period, int width, void* out, cudaStream_t stream);
 void launch_embedding_lookup(DType dtype, const void* table, const std::int32_t* indices, int count,

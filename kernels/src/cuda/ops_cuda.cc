@@ -150,6 +150,19 @@ void unpatchify(ConstTensorView tokens, std::int64_t patch, TensorView image, St
                     native(stream));
 }
 
+void rearrange(DType dtype, const cpu::RearrangeArgs& args, Device device, StreamView stream) {
+  const DeviceGuard guard(device);
+  RearrangeLaunch launch{};
+  launch.from = args.from;
+  launch.to = args.to;
+  for (std::size_t axis = 0; axis < cpu::kRearrangeAxes; ++axis) {
+    launch.sizes[axis] = args.sizes[axis];
+    launch.from_strides[axis] = args.from_strides[axis];
+    launch.to_strides[axis] = args.to_strides[axis];
+  }
+  launch_rearrange(static_cast<int>(size_of(dtype)), launch, native(stream));
+}
+
 void timestep_embedding(std::span<const double> timesteps, double shift, TensorView out,
                         double max_period, StreamView stream) {
   const DeviceGuard guard(out.device());

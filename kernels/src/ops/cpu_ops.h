@@ -8,7 +8,10 @@
 #include "ditar/kernels/ops/embedding.h"
 #include "ditar/kernels/ops/norm.h"
 #include "ditar/kernels/ops/patch.h"
+#include "ditar/kernels/ops/rearrange.h"
 #include "ditar/kernels/ops/sampler.h"
+
+#include <array>
 
 namespace ditar::cpu {
 
@@ -34,6 +37,15 @@ void attention_merge(ConstTensorView part, ConstTensorView part_lse, TensorView 
 
 void patchify(ConstTensorView image, std::int64_t patch, TensorView tokens);
 void unpatchify(ConstTensorView tokens, std::int64_t patch, TensorView image);
+
+/// A strided copy as raw numbers; views of fewer axes are padded with leading sizes of 1.
+inline constexpr int kRearrangeAxes = 4;
+struct RearrangeArgs {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::array<std::int64_t, kRearrangeAxes> sizes{1, 1, 1, 1}, from_strides{}, to_strides{};
+};
+void rearrange(DType dtype, const RearrangeArgs& args);
 
 void timestep_embedding(std::span<const double> timesteps, double shift, TensorView out,
                         double max_period);

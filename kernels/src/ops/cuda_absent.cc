@@ -37,6 +37,9 @@ void patchify(ConstTensorView image, std::int64_t, TensorView, StreamView) {
 void unpatchify(ConstTensorView tokens, std::int64_t, TensorView, StreamView) {
   throw_no_cuda(tokens.device());
 }
+void rearrange(DType, const cpu::RearrangeArgs&, Device device, StreamView) {
+  throw_no_cuda(device);
+}
 void timestep_embedding(std::span<const double>, double, TensorView out, double, StreamView) {
   throw_no_cuda(out.device());
 }

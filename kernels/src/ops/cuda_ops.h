@@ -32,6 +32,8 @@ void attention_merge(ConstTensorView part, ConstTensorView part_lse, TensorView 
 void patchify(ConstTensorView image, std::int64_t patch, TensorView tokens, StreamView stream);
 void unpatchify(ConstTensorView tokens, std::int64_t patch, TensorView image, StreamView stream);
 
+void rearrange(DType dtype, const cpu::RearrangeArgs& args, Device device, StreamView stream);
+
 void timestep_embedding(std::span<const double> timesteps, double shift, TensorView out,
                         double max_period, StreamView stream);
 void embedding_lookup(ConstTensorView table, std::span<const std::int32_t> indices, TensorView out,

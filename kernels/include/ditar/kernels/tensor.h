@@ -84,6 +84,11 @@ class ConstTensorView : public detail::BasicView<const void*> {
   ConstTensorView slice(std::int64_t begin, std::int64_t end) const;
 };
 
+/// A view of another shape and strides that begins `offset` elements into the memory of `base`.
+TensorView window(const TensorView& base, std::int64_t offset, Shape shape, Strides strides);
+ConstTensorView window(const ConstTensorView& base, std::int64_t offset, Shape shape,
+                       Strides strides);
+
 class Tensor {
  public:
   Tensor() = default;

@@ -1,7 +1,8 @@
 // Collectives between the ranks of one group. Kinds: NcclCommunicator (CUDA), MpiCommunicator
 // (host memory), InProcessCommunicator (threads, host memory). Counts are elements, never bytes.
 // One communicator belongs to one rank; every rank of the group makes the same calls in the same
-// order. Host kinds finish before they return; the CUDA kind enqueues on `stream`.
+// order. Memory is that of the stream's device. Host kinds finish before they return; the CUDA kind
+// enqueues on `stream`.
 #pragma once
 
 #include "ditar/kernels/dtype.h"
@@ -39,6 +40,12 @@ class Communicator {
   virtual void send(const void* data, std::int64_t count, DType dtype, int peer,
                     StreamView stream) = 0;
   virtual void recv(void* data, std::int64_t count, DType dtype, int peer, StreamView stream) = 0;
+  /// Sends to `to` and receives as much from `from` at once, so that a ring of ranks cannot block.
+  /// The buffers must not overlap.
+  virtual void send_recv(const void* send, int to, void* recv, int from, std::int64_t count,
+                         DType dtype, StreamView stream) = 0;
+  /// True if calls on a CUDA stream return at once and may be captured into a graph.
+  virtual bool enqueues() const noexcept { return false; }
   /// Ranks that give the same `color` form a group, ordered by `key` then rank. Collective.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 

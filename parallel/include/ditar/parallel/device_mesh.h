@@ -4,45 +4,26 @@
 //   rank = (((pipeline * D + data) * C + cfg) * S + sequence) * T + tensor
 #pragma once
 
+#include "ditar/planner/plan.h"
+
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace ditar {
 
 enum class MeshAxis : std::uint8_t { kPipeline, kData, kCfg, kSequence, kTensor };
-inline constexpr std::size_t kMeshAxes = 5;
-/// "pipeline", "data", "cfg", "sequence", "tensor".
-std::string_view to_string(MeshAxis axis) noexcept;
+inline constexpr std::array<MeshAxis, 5> kMeshAxes = {
+    MeshAxis::kPipeline, MeshAxis::kData, MeshAxis::kCfg, MeshAxis::kSequence, MeshAxis::kTensor};
+int degree_of(const Plan& plan, MeshAxis axis) noexcept;
 
-/// How many ranks each axis has.
-struct MeshDegrees {
-  int pipeline = 1;
-  int data = 1;
-  int cfg = 1;
-  int sequence = 1;
-  int tensor = 1;
-  int of(MeshAxis axis) const;
-  int product() const noexcept { return pipeline * data * cfg * sequence * tensor; }
-  friend bool operator==(const MeshDegrees&, const MeshDegrees&) = default;
-};
-
-/// "single", or the degrees above 1 as "cfg=2,tensor=2" (the text a plan is given as).
-std::string to_string(const MeshDegrees& degrees);
-/// @throws InvalidArgument naming the part that is not "axis=number" or comes twice.
-MeshDegrees parse_mesh_degrees(std::string_view text);
-
-/// What a plan must fit.
-struct MeshLimits {
-  std::int64_t images = 1;  ///< of one request
+/// What a plan must fit, of the model.
+struct MeshModel {
   std::int64_t heads = 1;
-  std::int64_t hidden = 1;
   std::int64_t mlp_hidden = 1;
   std::int64_t depth = 1;
   std::int64_t tokens = 1;  ///< per image
-  bool guided = false;      ///< two branches exist only with guidance
 };
 
 /// A half-open range of indices.
@@ -61,12 +42,12 @@ class DeviceMesh {
  public:
   /// @throws InvalidArgument with the numbers unless the degrees are >= 1, cfg <= 2 and their
   /// product is `world_size`, and unless `rank` is one of them.
-  DeviceMesh(MeshDegrees degrees, int world_size, int rank);
+  DeviceMesh(const Plan& plan, int world_size, int rank);
 
   int rank() const noexcept { return rank_; }
-  int size() const noexcept { return degrees_.product(); }
-  const MeshDegrees& degrees() const noexcept { return degrees_; }
-  int degree(MeshAxis axis) const { return degrees_.of(axis); }
+  int size() const noexcept { return plan_.ranks(); }
+  const Plan& plan() const noexcept { return plan_; }
+  int degree(MeshAxis axis) const noexcept { return degree_of(plan_, axis); }
   /// This rank's place on an axis.
   int index(MeshAxis axis) const { return index_of(rank_, axis); }
   int index_of(int rank, MeshAxis axis) const;
@@ -77,13 +58,17 @@ class DeviceMesh {
   /// A number that the ranks of group(axis) share and no other group of the axis has: the color
   /// of Communicator::split(), with index(axis) as its key.
   int color(MeshAxis axis) const;
+  /// Part of `count` things that falls to this rank on `axis`.
+  MeshRange share(MeshAxis axis, std::int64_t count) const;
 
-  /// @throws InvalidArgument naming the axis and both numbers if heads, hidden sizes, layers,
-  /// tokens or images cannot be split by these degrees.
-  void check(const MeshLimits& limits) const;
+  /// @throws InvalidArgument naming the factor and both numbers if heads, MLP channels, layers or
+  /// tokens cannot be split by this plan.
+  void check_model(const MeshModel& model) const;
+  /// The same for what one request brings; `guided`: it has two branches.
+  void check_request(std::int64_t images, bool guided) const;
 
  private:
-  MeshDegrees degrees_;
+  Plan plan_;
   int rank_;
 };
 
