@@ -99,7 +99,8 @@ TEST(PlannerTest, EveryRejectionHasItsNumbers) {
   EXPECT_EQ(why("ulysses=4", one, 4), "ulysses=4 does not divide 6 heads");
   EXPECT_EQ(why("tensor=3,ulysses=3", one, 9), "ulysses=3 does not divide 2 heads per tensor rank");
   EXPECT_EQ(why("ring=4", one, 4), "legal");
-  EXPECT_EQ(why("pipeline=5", one, 5), "pipeline=5 does not divide 12 layers");
+  EXPECT_EQ(why("pipeline=5", one, 5), "legal");
+  EXPECT_EQ(why("pipeline=13", one, 13), "pipeline=13 exceeds 12 layers");
   EXPECT_EQ(why("data=2", one, 2), "data=2: the request has 1 image");
   EXPECT_EQ(why("cfg=2", lane(1, 32, 1.0), 2),
             "cfg=2: without guidance (<= 1) there is one branch");

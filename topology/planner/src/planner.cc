@@ -142,9 +142,8 @@ std::optional<std::string> why_illegal(const ModelShape& model, const LaneShape&
     return "sequence degree " + count(plan.sequence) + " exceeds " + count(tokens_of(model, lane)) +
            " tokens";
   }
-  if (model.depth % plan.pipeline != 0) {
-    return "pipeline=" + count(plan.pipeline) + " does not divide " + count(model.depth) +
-           " layers";
+  if (plan.pipeline > model.depth) {
+    return "pipeline=" + count(plan.pipeline) + " exceeds " + count(model.depth) + " layers";
   }
   return std::nullopt;
 }

@@ -187,7 +187,7 @@ StepCost predict_step(const ModelShape& model, const LaneShape& lane, const Plan
   const StepModel step(model, lane, plan, device, graph, gpus);
   const double tokens = static_cast<double>(tokens_of(model, lane));
   const double samples = ceil_div(lane.images, plan.data) * lane.branches() / plan.cfg;
-  const double blocks = static_cast<double>(model.depth) / plan.pipeline;
+  const double blocks = ceil_div(model.depth, plan.pipeline);
   const double rows = ceil_div(tokens_of(model, lane), plan.sequence);
   StepCost best;
   const int most = plan.pipeline > 1 ? static_cast<int>(std::min(samples, 64.0)) : 1;
