@@ -3,8 +3,10 @@
 #include "split_cases.h"
 #include "temp_folder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 
 namespace ditar {
@@ -127,6 +129,36 @@ TEST(SplitRefusalTest, NamesTheNumbersBeforeLoading) {
   EXPECT_NE(refusal({.plan = "cfg=2", .guidance = 1.0}, 2).find("one branch only"),
             std::string::npos);
   EXPECT_NE(refusal({.plan = "sequence=2"}, 2).find("say ulysses=N or ring=N"), std::string::npos);
+}
+
+std::string disagreement(const std::function<void(SplitJob&)>& of_rank_1) {
+  const auto model = model_of(5, 9);
+  const auto faults = run_ranks(2, [&](Communicator& communicator) {
+    SplitJob job{.plan = "tensor=2", .height = 5, .width = 9};
+    if (communicator.rank() == 1) of_rank_1(job);
+    run_split_job(model, job, &communicator);
+  });
+  std::string message = "agreed";
+  for (const auto& fault : faults) {
+    EXPECT_TRUE(fault);
+    try {
+      if (fault) std::rethrow_exception(fault);
+    } catch (const InvalidArgument& error) {
+      message = error.message();
+    }
+  }
+  return message;
+}
+
+TEST(SplitAgreementTest, NamesRankAndFieldBeforeAnythingIsExchanged) {
+  EXPECT_THAT(disagreement([](SplitJob& job) { job.plan = "ring=2"; }),
+              testing::HasSubstr("rank 1 has plan \"ring=2\", rank 0 has \"tensor=2\""));
+  EXPECT_THAT(disagreement([](SplitJob& job) { job.precision = Precision::kF64; }),
+              testing::HasSubstr("rank 1 has precision \"fp64\", rank 0 has \"fp32\""));
+  EXPECT_THAT(disagreement([](SplitJob& job) { job.images = 2; }),
+              testing::HasSubstr("rank 1 has images, channels, height, width \"2 2 5 9\""));
+  EXPECT_THAT(disagreement([](SplitJob& job) { job.guidance = 4.0; }),
+              testing::HasSubstr("rank 1 has guidance"));
 }
 
 }  // namespace

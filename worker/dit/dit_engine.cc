@@ -3,7 +3,9 @@
 #include "ditar/config/error.h"
 #include "ditar/kernels/cpu_threads.h"
 #include "ditar/kernels/ops/sampler.h"
+#include "ditar/parallel/agreement.h"
 #include "ditar/parallel/communicator.h"
+#include "ditar/parallel/nccl.h"
 
 #include <algorithm>
 #include <cmath>
@@ -43,11 +45,32 @@ int thread_count(int asked) {
 
 /// The plan in force, checked against ranks and model before anything is loaded.
 Plan choose_plan(const EngineOptions& options, const Knobs& knobs, const ModelConfig& config,
-                 const Communicator* communicator) {
+                 Communicator* communicator) {
   const int ranks = communicator == nullptr ? 1 : communicator->size();
   const int rank = communicator == nullptr ? 0 : communicator->rank();
   const bool given = !options.plan.empty() || ranks == 1;
   const Plan plan = parse_split(given ? options.plan : knobs.split, ranks);
+  if (communicator != nullptr) {
+    const auto numbers = [](std::initializer_list<std::int64_t> list) {
+      std::string text;
+      for (const std::int64_t number : list)
+        text += (text.empty() ? "" : " ") + std::to_string(number);
+      return text;
+    };
+    const ModelConfig& c = config;
+    require_agreement(
+        *communicator,
+        {{"engine version", DITAR_ENGINE_VERSION},
+         {"NCCL", nccl_library()},
+         {"plan", format_plan(plan)},
+         {"kind of device", parse_device(options.device).type == DeviceType::kCpu ? "cpu" : "cuda"},
+         {"precision", std::string(to_string(options.precision))},
+         {"parity", std::string(to_string(options.parity))},
+         {"knobs", to_json(knobs)},
+         {"model (channels, height, width, patch, hidden, layers, heads, MLP, classes)",
+          numbers({c.channels, c.height, c.width, c.patch, c.hidden, c.depth, c.heads, c.mlp_hidden,
+                   c.classes})}});
+  }
   DeviceMesh(plan, ranks, rank)
       .check_model({.heads = config.heads,
                     .mlp_hidden = config.mlp_hidden,
@@ -124,6 +147,27 @@ void DitEngine::check_request(const RequestShape& shape,
   }
 }
 
+// Before every request, since a rank with another one would hang the rest: 8 bytes are exchanged.
+void DitEngine::agree_on(const RequestShape& shape, const RequestSchedule& schedule,
+                         std::span<const std::int32_t> labels) const {
+  const auto join = [](std::span<const std::int32_t> numbers) {
+    std::string text;
+    for (const std::int32_t number : numbers) text += std::to_string(number) + " ";
+    return text;
+  };
+  require_agreement(*communicator_,
+                    {{"images, channels, height, width",
+                      std::to_string(shape.images) + " " + std::to_string(shape.channels) + " " +
+                          std::to_string(shape.height) + " " + std::to_string(shape.width)},
+                     {"sampler", std::string(to_string(schedule.sampler))},
+                     {"timesteps", join(schedule.timesteps)},
+                     {"guidance", std::to_string(schedule.guidance)},
+                     {"guided channels", std::to_string(schedule.guided_channels)},
+                     {"eta", std::to_string(schedule.eta)},
+                     {"noise seed", std::to_string(schedule.noise_seed)},
+                     {"labels", join(labels)}});
+}
+
 void DitEngine::check_memory() const {
   const std::int64_t cap = options_.memory_cap_bytes;
   if (cap > 0 && planned_bytes() > cap) {
@@ -137,6 +181,7 @@ void DitEngine::prepare(const RequestShape& shape, const RequestSchedule& schedu
                         std::span<const std::int32_t> labels) {
   set_cpu_threads(threads_);
   clock_.start();
+  if (communicator_ != nullptr) agree_on(shape, schedule, labels);
   check_request(shape, labels);
   const bool guided = schedule.guidance != 1.0;
   RequestSchedule visited = schedule;

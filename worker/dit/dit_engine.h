@@ -44,6 +44,8 @@ class DitEngine final : public Engine {
 
  private:
   void check_request(const RequestShape& shape, std::span<const std::int32_t> labels) const;
+  void agree_on(const RequestShape& shape, const RequestSchedule& schedule,
+                std::span<const std::int32_t> labels) const;
   void check_memory() const;
   void plan_latents();
   /// FP32 host values to latents of the engine's dtype on its device, and back; download waits.

@@ -9,8 +9,8 @@
 
 namespace ditar {
 
-/// Null for one rank; MPI over host memory on the CPU. @throws Unavailable for several GPUs in a
-/// build without NCCL.
+/// Null for one rank; MPI over host memory on the CPU; NCCL where every rank has a GPU of its own,
+/// else MPI, which the engine stages. Collective.
 std::unique_ptr<Communicator> make_group_communicator(const std::string& device, int size,
                                                       std::chrono::milliseconds deadline);
 

@@ -6,6 +6,11 @@ namespace ditar {
 
 int cuda_device_count() { return 0; }
 
+std::string device_uuid(Device device) {
+  if (device.type == DeviceType::kCuda) detail::throw_no_cuda(device);
+  return "cpu";
+}
+
 DeviceGuard::DeviceGuard(Device device) {
   if (device.type == DeviceType::kCuda) detail::throw_no_cuda(device);
 }

@@ -67,6 +67,21 @@ int cuda_device_count() {
   return count;
 }
 
+std::string device_uuid(Device device) {
+  if (device.type == DeviceType::kCpu) return "cpu";
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, device.index), "cudaGetDeviceProperties");
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[byte / 16];
+    text += kDigits[byte % 16];
+  }
+  return text;
+}
+
 DeviceGuard::DeviceGuard(Device device) {
   if (device.type != DeviceType::kCuda) return;
   int current = 0;

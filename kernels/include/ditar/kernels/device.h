@@ -21,6 +21,8 @@ std::string to_string(Device device);
 Device parse_device(const std::string& text);
 /// Number of CUDA devices this process sees; 0 in a build without CUDA or without a driver.
 int cuda_device_count();
+/// "cpu", or the GPU's own "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".
+std::string device_uuid(Device device);
 
 /// Makes `device` current for the calling thread and restores the former one; never throws on exit.
 /// A no-op for the CPU.
