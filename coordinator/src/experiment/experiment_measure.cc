@@ -2,6 +2,7 @@
 #include "ditar/config/error.h"
 #include "ditar/coordinator/interrupt.h"
 #include "experiment/experiment_run.h"
+#include "experiment/perturbation.h"
 #include "experiment/records.h"
 
 #include <algorithm>
@@ -46,20 +47,10 @@ std::filesystem::path ExperimentRun::logs(const std::string& part) const {
 }
 
 void ExperimentRun::probe(WorkerSession& worker, QualityEvidence& evidence) {
-  const RunRequest base = suite_request(task_, kSuiteSeed, 0);
-  const std::vector<float>& before = candidate_.finals.front();
-  RunRequest label = base;
-  for (std::int32_t& value : label.labels) value = (value + 1) % task_.classes;
-  evidence.probes.push_back({"label", before, worker.run(label).latents});
-  if (base.schedule.timesteps.size() > 1) {
-    RunRequest steps = base;
-    steps.schedule.timesteps.erase(steps.schedule.timesteps.begin() + 1);
-    evidence.probes.push_back({"step", before, worker.run(steps).latents});
+  for (const Perturbation& change : perturbations(task_, suite_request(task_, kSuiteSeed, 0))) {
+    evidence.probes.push_back(
+        felt(change, candidate_.finals.front(), worker.run(change.request).latents));
   }
-  RunRequest token = base;
-  const std::size_t middle = token.latents.size() / 2;
-  token.latents[middle] += 1.0F;
-  evidence.probes.push_back({"token", before, worker.run(token).latents});
 }
 
 void ExperimentRun::fresh_sets(QualityEvidence& evidence, WorkerSession& candidate) {
