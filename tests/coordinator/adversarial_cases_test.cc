@@ -32,6 +32,15 @@ TEST(AdversarialCasesTest, EveryCaseSaysWhatItIsToGet) {
   EXPECT_EQ(words, (std::set<std::string>{"KEEP", "DISCARD", "CRASH"}));
 }
 
+TEST(AdversarialCasesTest, ReadmeHoldsTheTableOfTheCases) {
+  const std::string readme = ScratchRepository::read(kCases / "README.md");
+  std::string table;
+  for (const std::string& line : case_table(read_cases(kCases))) table += line + "\n";
+  EXPECT_NE(readme.find("\n" + table), std::string::npos)
+      << "put the output of dit-ar doctor --adversarial --table into the page:\n"
+      << table;
+}
+
 TEST(AdversarialCasesTest, HonestKeepComesLast) {
   const auto cases = read_cases(kCases);
   ASSERT_GT(cases.size(), 30U);

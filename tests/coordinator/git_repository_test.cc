@@ -1,5 +1,6 @@
 #include "ditar/coordinator/git_repository.h"
 
+#include "build/build_commands.h"
 #include "ditar/config/error.h"
 #include "ditar/coordinator/tree_export.h"
 #include "scratch_repository.h"
@@ -58,6 +59,24 @@ TEST(GitRepositoryTest, DiffShowsModesLinksAndNoRenames) {
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_EQ(faults[0], "\"README.md\" is outside mutable_paths");
   EXPECT_NE(faults[1].find("symbolic link"), std::string::npos);
+}
+
+TEST(GitRepositoryTest, FilesThatGitObeysAndBuildCommandsAreFaults) {
+  const ScratchRepository scratch;
+  scratch.put("kernels/CMakeLists.txt", "add_custom_command(A)\n");
+  scratch.commit("first");
+  scratch.put("kernels/.gitattributes", "*.cc filter=x\n");
+  scratch.put("kernels/CMakeLists.txt", "add_custom_command(A)\n# more\n");
+  scratch.put("kernels/own.cmake", "Execute_Process(COMMAND ls)\n");
+  scratch.commit("second");
+  const GitRepository git = GitRepository::open(scratch.root());
+  const auto changes = git.diff_trees(git.tree_of("HEAD~1"), git.tree_of("HEAD"));
+  const Names faults = change_faults(changes, PathRules({}, {"kernels/"}));
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_NE(faults[0].find("git itself obeys"), std::string::npos) << faults[0];
+  const Names commands = build_command_faults(git, changes);
+  ASSERT_EQ(commands.size(), 1u);
+  EXPECT_NE(commands[0].find("own.cmake"), std::string::npos) << commands[0];
 }
 
 TEST(GitRepositoryTest, StatusNamesStagedChangedHiddenAndUntracked) {

@@ -2,11 +2,16 @@
 #include "exit_notice.h"
 #include "hello_check.h"
 #include "launch_environment.h"
+#include "launched_group.h"
 #include "mpirun_command.h"
+#include "worker_traces.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 namespace ditar {
 namespace {
@@ -99,6 +104,20 @@ TEST(ExitNoticeTest, ReadsOpenMpisWords) {
   EXPECT_EQ(by_code.rank, 3);
   EXPECT_EQ(by_code.exit_code, 7);
   EXPECT_FALSE(read_exit_notice("all is well").found());
+}
+
+TEST(WorkerTracesTest, NamesFilesProcessesAndMadeUpFigures) {
+  const TemporaryFolder home;
+  std::filesystem::create_directory(home.path() / "cuda");
+  EXPECT_TRUE(files_left(home.path()).empty());
+  std::ofstream(home.path() / "replay-1") << "x";
+  EXPECT_EQ(files_left(home.path()), std::vector<std::string>{"replay-1"});
+  const pid_t self = ::getpid();
+  EXPECT_TRUE(processes_beyond({self}, {self}).empty());
+  EXPECT_TRUE(processes_beyond({-1}, {self}).empty());
+  ASSERT_EQ(processes_beyond({1}, {self}).size(), 1U);
+  EXPECT_EQ(imitated_figure("loading\nspeedup 9\n"), "speedup 9");
+  EXPECT_EQ(imitated_figure("[info] loading 3 blocks"), "");
 }
 
 }  // namespace

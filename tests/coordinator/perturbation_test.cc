@@ -1,14 +1,21 @@
 // What the probes find in engines that leave something out.
 #include "experiment/perturbation.h"
 
+#include "ditar/config/wire_codec.h"
+#include "ditar/coordinator/timing_block.h"
+
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
 
 namespace ditar {
 namespace {
 
 /// What a planted engine leaves out.
 struct Deaf {
-  bool label = false, step = false, lower_feels_upper = false, upper_feels_lower = false;
+  bool label = false, step = false, lower_feels_upper = false, upper_feels_lower = false,
+       time = false;
 };
 
 Task small_task() {
@@ -44,6 +51,8 @@ std::vector<float> answer(const Task& task, const RunRequest& request, const Dea
       value += sums[half] + (hears_other ? sums[1 - half] : 0.0F);
       if (!deaf.label) value += 10.0F * static_cast<float>(request.labels[std::size_t(n)]);
       if (!deaf.step) value += 100.0F * static_cast<float>(request.schedule.timesteps.size());
+      const auto& times = request.schedule.timesteps;
+      value += !deaf.time && times.size() == 3 ? static_cast<float>(times[1]) : 500.0F;
     }
   }
   return out;
@@ -68,7 +77,8 @@ TEST(PerturbationTest, EachOmissionIsNamedAlone) {
       {{true, false, false, false}, "label of one image"},
       {{false, true, false, false}, "step"},
       {{false, false, true, false}, "token in the upper half"},
-      {{false, false, false, true}, "token in the lower half"}};
+      {{false, false, false, true}, "token in the lower half"},
+      {{false, false, false, false, true}, "time of one step"}};
   for (const auto& [deaf, name] : cases) {
     const std::vector<std::string> found = faults(deaf);
     ASSERT_EQ(found.size(), 1U) << name;
@@ -85,6 +95,32 @@ TEST(PerturbationTest, ChangedPlaceIsNotAmongThePlacesThatFeel) {
       EXPECT_EQ(one.request.latents.at(at), base.latents.at(at)) << one.changed;
     }
   }
+}
+
+TEST(PerturbationTest, OnlyTheLabelHoldsForEveryClass) {
+  const Task task = small_task();
+  for (const Perturbation& one : perturbations(task, base_request(task))) {
+    EXPECT_EQ(one.may_be_skipped, one.changed != "label of one image") << one.changed;
+  }
+}
+
+TEST(HiddenRequestTest, ShapesAndLengthsDifferAndAreTheLanesOwn) {
+  Task task = small_task();
+  task.schedule.timesteps = {999, 888, 777, 666, 555, 444, 333, 222, 111, 0};
+  std::set<std::int64_t> images;
+  std::set<std::size_t> lengths;
+  for (std::uint64_t input = 0; input < 64; ++input) {
+    const RunRequest request = hidden_request(task, 5, input);
+    EXPECT_NO_THROW(check_request(request));
+    EXPECT_LE(request.images, task.images);
+    EXPECT_TRUE(
+        std::is_sorted(request.schedule.timesteps.rbegin(), request.schedule.timesteps.rend()));
+    images.insert(request.images);
+    lengths.insert(request.schedule.timesteps.size());
+  }
+  EXPECT_EQ(images.size(), 2U);
+  EXPECT_GT(lengths.size(), 4U);
+  EXPECT_NE(hidden_request(task, 5, 1).latents, hidden_request(task, 6, 1).latents);
 }
 
 TEST(PerturbationTest, ShortSchedulesAndFlatImagesHaveFewerProbes) {

@@ -9,17 +9,22 @@ namespace {
 
 class ScriptedWorker final : public WorkerSession {
  public:
-  ScriptedWorker(ScriptedWorld& world, double gain, bool lies)
+  ScriptedWorker(ScriptedWorld& world, double gain, bool candidate)
       : world_(world),
         log_time_(
             std::normal_distribution<double>(-gain, world.process_noise + 1e-12)(world.random)),
-        lies_(lies) {}
+        candidate_(candidate) {}
 
   LoadResult load(const LoadRequest&) override { return {}; }
   RunResult run(const RunRequest& request) override {
     RunResult result;
     result.latents = request.latents;
-    for (float& value : result.latents) value = 0.5F * value + (lies_ ? 1.0F : 0.0F);
+    saw_single_ = saw_single_ || request.schedule.timesteps.size() == 1;
+    const float lie = !candidate_                              ? 0.0F
+                      : world_.lies                            ? 1.0F
+                      : world_.lies_when_timed && !saw_single_ ? 1e-4F
+                                                               : 0.0F;
+    for (float& value : result.latents) value = 0.5F * value + lie;
     const double noise = std::normal_distribution<double>(0.0, world_.noise)(world_.random);
     result.elapsed_ns = std::llround(1e7 * std::exp(log_time_ + noise));
     RankReport rank;
@@ -31,11 +36,12 @@ class ScriptedWorker final : public WorkerSession {
   void stop() override {}
   const std::vector<RankHello>& ranks() const override { return hellos_; }
   std::vector<pid_t> pids() const override { return {}; }
+  WorkerTraces traces() const override { return candidate_ ? world_.traces : WorkerTraces{}; }
 
  private:
   ScriptedWorld& world_;
   double log_time_;
-  bool lies_;
+  bool candidate_, saw_single_ = false;
   std::vector<RankHello> hellos_;
 };
 
@@ -45,8 +51,7 @@ class ScriptedLauncher final : public WorkerLauncher {
   LoadedWorker start(const Arm& arm, const StartOptions&) override {
     ++world_.starts;
     const double gain = std::stod(ScratchRepository::read(arm.worker));
-    return {std::make_unique<ScriptedWorker>(world_, gain, world_.lies && arm.name == "candidate"),
-            {}};
+    return {std::make_unique<ScriptedWorker>(world_, gain, arm.name == "candidate"), {}};
   }
 
  private:

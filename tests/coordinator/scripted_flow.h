@@ -20,7 +20,9 @@ struct ScriptedWorld {
   std::mt19937_64 random{7};
   int starts = 0;
   int rebuilt = 0;
-  bool lies = false;  ///< the candidate's outputs differ from the best's
+  bool lies = false;             ///< the candidate's outputs differ from the best's
+  bool lies_when_timed = false;  ///< by little, and not after a single step as the suite has them
+  WorkerTraces traces;           ///< that the candidate leaves
 };
 
 class ScriptedFlow {

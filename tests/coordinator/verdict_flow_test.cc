@@ -1,6 +1,7 @@
 // Whole experiments against scripted workers: what the ledger holds is enough to decide again, and
 // nothing in it can be changed unseen.
 #include "ditar/config/error.h"
+#include "ditar/coordinator/version.h"
 #include "experiment/lane_metric.h"
 #include "experiment/records.h"
 #include "experiment/remeasure.h"
@@ -256,6 +257,69 @@ TEST_F(VerdictFlowTest, OutputsThatDifferAreNoSpeed) {
   EXPECT_EQ(outcome.attempt.verdict, "DISCARD");
   EXPECT_EQ(outcome.attempt.reason, "quality");
   EXPECT_TRUE(faults_of(flow_.records(), flow_).empty());
+}
+
+TEST_F(VerdictFlowTest, AnswersThatDifferOnlyWhenTimedAreFound) {
+  flow_.baseline();
+  flow_.settings.lanes["scripted"].steps = 2;
+  flow_.world.lies_when_timed = true;
+  flow_.commit(0.03, "faster");
+  SilentProgress progress;
+  ExperimentRequest request;
+  request.classification = "numerical";
+  request.description = "faster";
+  const auto outcome = run_experiment_flow(flow_.project(), flow_.parts(), request, progress);
+  EXPECT_EQ(outcome.attempt.verdict, "DISCARD");
+  EXPECT_EQ(outcome.attempt.reason, "quality");
+  EXPECT_NE(outcome.attempt.why.find("untimed"), std::string::npos) << outcome.attempt.why;
+}
+
+TEST_F(VerdictFlowTest, TracesOfTheCandidateAreItsVerdict) {
+  flow_.baseline();
+  const std::vector<std::pair<WorkerTraces, std::string>> cases = {
+      {{{"replay"}, {}, ""}, "traces"},
+      {{{}, {"dit-worker (17)"}, ""}, "traces"},
+      {{{}, {}, "KEEP speedup_percent=50"}, "report"}};
+  double gain = 0.03;
+  for (const auto& [traces, reason] : cases) {
+    flow_.world.traces = traces;
+    const ExperimentOutcome outcome = flow_.experiment(gain += 0.001);
+    EXPECT_EQ(outcome.attempt.reason, reason) << outcome.attempt.why;
+    flow_.scratch.shell("git reset -q --hard HEAD^");
+  }
+}
+
+TEST_F(VerdictFlowTest, AnotherProgramThanTheBaselinesIsRefused) {
+  flow_.baseline();
+  json body;
+  for (const Record& record : flow_.records()) {
+    if (record.type == "baseline") body = json::parse(record.body);
+  }
+  EXPECT_EQ(body.value("dit_ar_sha256", ""), program_sha256());
+  body["dit_ar_sha256"] = std::string(64, 'a');
+  Ledger::open(flow_.project().layout.root, LedgerMode::kWrite).append("baseline", body.dump());
+  try {
+    flow_.experiment(0.02);
+    FAIL() << "a dit-ar that did not measure the baseline judged by it";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kRules);
+    EXPECT_NE(error.message().find("dit-ar baseline"), std::string::npos) << error.message();
+  }
+}
+
+TEST_F(VerdictFlowTest, ReceiptTellsTheCoordinatorsOwnTime) {
+  flow_.baseline();
+  const ExperimentOutcome outcome = flow_.experiment(0.02);
+  const json receipt =
+      json::parse(ScratchRepository::read(flow_.scratch.root() / outcome.attempt.receipt));
+  const json& seconds = receipt.at("seconds");
+  EXPECT_GT(seconds.at("overhead").get<double>(), 0.0);
+  EXPECT_GT(seconds.at("worker").get<double>(), 0.0);
+  EXPECT_NEAR(seconds.at("total").get<double>(),
+              seconds.at("overhead").get<double>() + seconds.at("worker").get<double>() +
+                  seconds.at("build").get<double>(),
+              1e-6);
+  EXPECT_EQ(receipt.at("dit_ar_sha256"), program_sha256());
 }
 
 TEST_F(VerdictFlowTest, MemoryAndThroughputLanesCountInTheirOwnUnit) {

@@ -21,9 +21,9 @@ std::string text_of_file(const std::filesystem::path& file) {
 }
 
 void check_keys(const json& body, const std::filesystem::path& file) {
-  static const std::set<std::string> kKnown = {"what",     "kind",  "classification",
-                                               "expected", "edits", "knobs",
-                                               "not_run",  "links", "environment"};
+  static const std::set<std::string> kKnown = {
+      "what",  "kind",    "classification", "expected",    "edits",
+      "knobs", "not_run", "links",          "environment", "because"};
   for (const auto& [key, value] : body.items()) {
     if (!kKnown.contains(key)) throw DataError(file.string() + ": unknown key \"" + key + "\"");
   }
@@ -50,6 +50,7 @@ AdversarialCase read_case(const std::filesystem::path& folder) {
     out.classification = body.value("classification", "exact");
     out.expected = body.at("expected").get<std::vector<std::string>>();
     out.not_run = body.value("not_run", "");
+    out.because = body.value("because", std::vector<std::string>{});
     for (const json& edit : body.value("edits", json::array())) {
       out.edits.push_back({edit.at("file").get<std::string>(), edit.value("find", ""),
                            edit.value("replace", ""), edit.value("append", "")});
@@ -69,7 +70,26 @@ AdversarialCase read_case(const std::filesystem::path& folder) {
   return out;
 }
 
+std::string case_row(const AdversarialCase& one) {
+  const auto joined = [](const std::vector<std::string>& words, const char* quote) {
+    std::string text;
+    for (const std::string& word : words)
+      text += (text.empty() ? "" : " or ") + (quote + word + quote);
+    return text;
+  };
+  std::string row = "| " + one.name + " | " + one.what + " | ";
+  row += one.not_run.empty() ? joined(one.because, "\"") : one.not_run;
+  return row + " | " + joined(one.expected, "") + " |";
+}
+
 }  // namespace
+
+std::vector<std::string> case_table(const std::vector<AdversarialCase>& cases) {
+  std::vector<std::string> lines = {"| case | what it does | flagged by | verdict |",
+                                    "|---|---|---|---|"};
+  for (const AdversarialCase& one : cases) lines.push_back(case_row(one));
+  return lines;
+}
 
 std::vector<AdversarialCase> read_cases(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {

@@ -93,6 +93,12 @@ void judge(CaseResult& result, const Project& project, const FlowParts& parts, P
   const auto& expected = result.what.expected;
   result.as_expected =
       std::find(expected.begin(), expected.end(), result.verdict) != expected.end();
+  const auto& because = result.what.because;
+  result.as_expected = result.as_expected &&
+                       (because.empty() ||
+                        std::any_of(because.begin(), because.end(), [&](const std::string& words) {
+                          return result.reason.find(words) != std::string::npos;
+                        }));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ std::string version_of(const std::filesystem::path& program,
   return program.string() + "\n" + result.output;
 }
 
+}  // namespace
+
 bool is_cmake_file(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   const auto ends = [&name](const std::string& tail) {
@@ -24,8 +26,6 @@ bool is_cmake_file(const std::string& path) {
   };
   return name == "CMakeLists.txt" || name == "CMakePresets.json" || ends(".cmake") || ends(".in");
 }
-
-}  // namespace
 
 BuildTools find_build_tools(const std::map<std::string, std::string>& environment) {
   const auto found = environment.find("PATH");

@@ -13,6 +13,9 @@ struct BuildTools {
   std::filesystem::path cmake, ninja, compiler;
 };
 
+/// Whether a path is one that CMake reads by its name.
+bool is_cmake_file(const std::string& path);
+
 /// @throws Unavailable naming what is missing.
 BuildTools find_build_tools(const std::map<std::string, std::string>& environment);
 

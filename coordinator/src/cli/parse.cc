@@ -88,6 +88,8 @@ void Builder::add_session_commands() {
                    "Judge known cheats and honest changes in a scratch clone (up to 45 minutes)");
   doctor->add_option("--case", options_->doctor.cases, "Only this case of the suite")
       ->allow_extra_args(false);
+  doctor->add_flag("--table", options_->doctor.table,
+                   "With --adversarial: print what each case is to get and run nothing");
   auto* init = add("init", "Start a session on this branch: lock the fixed paths, bind a lane",
                    "init --lane cpu-mnist", DITAR_RUN(run_init, init));
   init->add_option("--lane", options_->init.lane,

@@ -23,6 +23,7 @@ struct DoctorOptions {
   bool quick = false;              ///< skip the hashes of weights
   bool adversarial = false;        ///< run the adversarial suite instead
   std::vector<std::string> cases;  ///< of the suite; empty: all
+  bool table = false;              ///< print what the suite expects, run nothing
 };
 struct InitOptions {
   std::string lane;  ///< empty: the configuration's choice for this hardware

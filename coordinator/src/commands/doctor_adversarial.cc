@@ -46,6 +46,14 @@ std::string row_of(const CaseResult& result) {
 
 int run_adversarial(const GlobalOptions& global, const DoctorOptions& options, Console& console) {
   const Project project = open_project(global);
+  if (options.table) {
+    for (const std::string& line :
+         case_table(read_cases(project.git.root() / "tests/adversarial"))) {
+      console.line(line);
+    }
+    console.document({{"adversarial", {{"cases", nlohmann::json::array()}}}});
+    return 0;
+  }
   const Isolation isolation = find_isolation();
   console.line("trust level " + to_string(trust_level(isolation)) + ", layers " + isolation.layers);
   console.line("| case | what it does | expected | verdict | as expected |");

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdio>
 #include <fstream>
 
 namespace ditar {
@@ -13,6 +14,16 @@ nlohmann::json read_receipt(const Project& project, const Attempt& attempt) {
   std::ifstream file(project.git.root() / attempt.receipt);
   if (!file) return {};
   return nlohmann::json::parse(file, nullptr, false);
+}
+
+/// What the coordinator itself took beside the build and the workers.
+std::string overhead_text(const nlohmann::json& receipt) {
+  const auto seconds = receipt.find("seconds");
+  if (seconds == receipt.end() || !seconds->contains("overhead")) return {};
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f s beside build and workers",
+                seconds->value("overhead", 0.0));
+  return text;
 }
 
 void print(const Attempt& attempt, Console& console) {
@@ -46,9 +57,13 @@ int run_show(const GlobalOptions& global, const ShowOptions& options, Console& c
   const std::vector<Attempt> attempts = attempts_of(ledger.records());
   const Attempt& attempt = find_attempt(attempts, options.id);
   print(attempt, console);
+  const nlohmann::json receipt = read_receipt(project, attempt);
+  if (const std::string text = overhead_text(receipt); !text.empty()) {
+    console.line("overhead        " + text);
+  }
   if (console.json()) {
     nlohmann::json document = to_json(attempt);
-    document["receipt_content"] = read_receipt(project, attempt);
+    document["receipt_content"] = receipt;
     console.document(document);
   } else if (!attempt.parent.empty() && attempt.id != "baseline") {
     console.line("");

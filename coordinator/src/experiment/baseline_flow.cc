@@ -192,6 +192,7 @@ class BaselineFlow {
     body.update({{"lane", session_.lane},
                  {"commit", session_.original},
                  {"dit_ar", version()},
+                 {"dit_ar_sha256", program_sha256()},
                  {"binary_sha256", build_.binary_sha256},
                  {"recipe", build_.recipe},
                  {"suite_seed", kSuiteSeed},

@@ -1,3 +1,4 @@
+#include "build/build_commands.h"
 #include "ditar/config/error.h"
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/blob_store.h"
@@ -6,6 +7,7 @@
 #include "ditar/coordinator/version.h"
 #include "experiment/experiment_run.h"
 #include "experiment/lane_metric.h"
+#include "experiment/metered_launcher.h"
 #include "experiment/records.h"
 
 #include <algorithm>
@@ -80,6 +82,12 @@ void ExperimentRun::refuse_what_rules_forbid() {
     throw InvalidArgument("--description is empty; state the causal hypothesis in one sentence");
   }
   baseline_ = baseline_body(session_);
+  if (const std::string then = baseline_.value("dit_ar_sha256", ""); then != program_sha256()) {
+    refuse("this dit-ar (sha256 " + program_sha256().substr(0, 12) +
+           ") is not the one that measured the baseline (" +
+           (then.empty() ? std::string("none recorded") : then.substr(0, 12)) +
+           "); run that one, or measure anew: dit-ar baseline");
+  }
   const WorkTreeStatus tree = project_.git.status();
   if (!tree.clean()) {
     const std::string first = tree.changed.empty() ? tree.untracked.front() : tree.changed.front();
@@ -153,6 +161,7 @@ void ExperimentRun::check_paths() {
   const std::vector<std::string> locks =
       lock_faults(project_.git, head_, project_.settings.paths, session_.locks);
   if (faults.empty() && !locks.empty()) faults.push_back(locks.front() + " is locked since init");
+  if (faults.empty()) faults = build_command_faults(project_.git, changes);
   if (!faults.empty()) {
     throw Verdict{"DISCARD", "rules", faults.front(), "an edit of mutable_paths alone"};
   }
@@ -198,7 +207,7 @@ void ExperimentRun::build_arms() {
 Verdict ExperimentRun::judged() {
   check_paths();
   build_arms();
-  launcher_ = parts_.launcher(lane_);
+  launcher_ = meter_launcher(parts_.launcher(lane_), worker_seconds_);
   pin_to_cpus(share_cpus(lane_, allowed_cpus()).coordinator);
   load_baseline(baseline_files(project_, session_), baseline_, oracle_, original_);
   measure_quality();
@@ -242,6 +251,7 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
     return json{{"worker_sha256", of.worker_sha256}, {"knobs", parsed_file(of.knobs)}};
   };
   receipt["dit_ar"] = version();
+  receipt["dit_ar_sha256"] = program_sha256();
   receipt["classification"] = request_.classification;
   receipt["description"] = request_.description;
   receipt["expect"] = request_.expect;
@@ -276,6 +286,10 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
 }
 
 ExperimentOutcome ExperimentRun::finish(const Verdict& verdict) {
+  times_["total"] =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  times_["worker"] = worker_seconds_;
+  times_["overhead"] = times_["total"] - times_["build"] - worker_seconds_;
   json body = verdict_body(verdict);
   const std::filesystem::path receipt = write_receipt(verdict, body);
   body["receipt"] = std::filesystem::relative(receipt, project_.git.root()).string();
@@ -311,6 +325,7 @@ ExperimentOutcome ExperimentRun::finish(const Verdict& verdict) {
 }
 
 ExperimentOutcome ExperimentRun::run() {
+  started_ = std::chrono::steady_clock::now();
   refuse_what_rules_forbid();
   for (const std::string& line : settle_session(project_, ledger_, session_)) progress_.note(line);
   best_ = best_commit(project_.git, session_);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 namespace ditar {
 namespace {
@@ -17,6 +18,14 @@ constexpr std::int64_t kRepeatedItems = 8;
 
 bool product_changing(const std::string& classification) {
   return classification == "approximate" || classification == "quantization";
+}
+
+/// Share of the first rank's own time that its phases account for.
+double reported_share(const std::vector<RankReport>& ranks) {
+  if (ranks.empty() || !(ranks.front().milliseconds > 0.0)) return 0.0;
+  double sum = 0.0;
+  for (const PhaseSample& phase : ranks.front().phases) sum += phase.milliseconds;
+  return sum / ranks.front().milliseconds;
 }
 
 json load_json(const LoadedWorker& worker) {
@@ -155,6 +164,7 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
         throw Verdict{"DISCARD", "quality", result.output_fault,
                       "timed outputs that agree with the untimed ones"};
       }
+      check_traces(result);
       idle_busy_ns_ = std::max(idle_busy_ns_, result.idle_busy_ns);
       if (!result.idle_fault.empty()) {
         throw Verdict{"DISCARD", "activity", result.idle_fault,
@@ -170,7 +180,49 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
   return record;
 }
 
+void ExperimentRun::check_traces(const BlockResult& result) const {
+  const WorkerTraces& traces = result.traces_b;
+  const auto discard = [](const std::string& reason, const std::string& why) {
+    throw Verdict{"DISCARD", reason, why, "a worker that does nothing but answer"};
+  };
+  if (!traces.files.empty()) discard("traces", "it left " + traces.files.front() + " in its HOME");
+  if (!traces.processes.empty()) {
+    discard("traces", "it left the process " + traces.processes.front() + " beside its ranks");
+  }
+  if (!traces.printed.empty()) discard("report", "it printed \"" + traces.printed + "\"");
+  const double best = reported_share(result.ranks_a), own = reported_share(result.ranks_b);
+  if (best > 0.2 && own < best / 4.0) {
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "its phases account for %.1f %% of its own time, the best's for %.1f %%",
+                  100.0 * own, 100.0 * best);
+    discard("report", text);
+  }
+}
+
+/// What was timed must be what the same worker answers when nothing is timed: single steps come
+/// first, as in the quality suite.
+void ExperimentRun::recheck_untimed() {
+  progress_.stage("recheck: the same requests untimed");
+  try {
+    LoadedWorker worker = launcher_->start(candidate_arm_, {"", 0, logs("untimed")});
+    RunRequest single = suite_request(task_, kSuiteSeed, 0);
+    single.schedule.timesteps.resize(1);
+    (void)worker.session->run(single);
+    const std::string fault =
+        recheck_outputs(*worker.session, task_, seed_, kept_outputs_, OutputRule{true, 0.0},
+                        "what the same worker answers untimed");
+    worker.session->stop();
+    if (!fault.empty()) {
+      throw Verdict{"DISCARD", "quality", fault, "the same answers timed and untimed"};
+    }
+  } catch (const WorkerFailure& failure) {
+    throw verdict_of_failure(failure, true);
+  }
+}
+
 void ExperimentRun::recheck_secretly() {
+  recheck_untimed();
   progress_.stage("recheck: secretly chosen timed outputs by the original");
   try {
     LoadedWorker original = launcher_->start(original_arm_, {"", 0, logs("recheck")});

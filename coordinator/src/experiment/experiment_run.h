@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,8 @@ class ExperimentRun {
   void fresh_sets(QualityEvidence& evidence, WorkerSession& candidate);
   BlockRecord measure_block(BlockKind kind, std::uint64_t number);
   void recheck_secretly();
+  void recheck_untimed();
+  void check_traces(const BlockResult& result) const;
   OutputRule output_rule() const;
   std::filesystem::path logs(const std::string& part) const;
 
@@ -96,7 +99,9 @@ class ExperimentRun {
   std::int64_t idle_busy_ns_ = 0;  ///< the candidate's most in one block while the best was timed
   std::uint64_t blocks_measured_ = 0;
   bool speed_started_ = false;
-  std::map<std::string, double> times_;
+  std::map<std::string, double> times_;  ///< seconds by part
+  double worker_seconds_ = 0.0;          ///< spent waiting for worker groups
+  std::chrono::steady_clock::time_point started_;
 };
 
 /// The verdict that a decision stands for; `verify` says it anew.

@@ -1,5 +1,6 @@
 #include "experiment/perturbation.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ditar {
@@ -32,7 +33,7 @@ std::vector<float> values_at(const std::vector<float>& output,
 std::vector<Perturbation> perturbations(const Task& task, const RunRequest& base) {
   std::vector<Perturbation> out;
   const std::int64_t last_image = task.images - 1;
-  Perturbation label{"label of one image", base, rows(task, last_image, 0, task.height)};
+  Perturbation label{"label of one image", base, rows(task, last_image, 0, task.height), false};
   std::int32_t& value = label.request.labels.back();
   value = (value + 1) % task.classes;
   out.push_back(std::move(label));
@@ -41,6 +42,10 @@ std::vector<Perturbation> perturbations(const Task& task, const RunRequest& base
     Perturbation step{"step", base, rows(task, 0, 0, task.height)};
     step.request.schedule.timesteps.erase(step.request.schedule.timesteps.begin() + 1);
     out.push_back(std::move(step));
+    Perturbation time{"time of one step", base, rows(task, 0, 0, task.height)};
+    std::vector<std::int32_t>& times = time.request.schedule.timesteps;
+    times[1] = times[0] - std::max(1, (times[0] - times[1]) / 2);
+    if (times[1] != base.schedule.timesteps[1]) out.push_back(std::move(time));
   }
   const std::int64_t half = task.height / 2;
   if (half == 0) return out;
@@ -58,7 +63,7 @@ std::vector<Perturbation> perturbations(const Task& task, const RunRequest& base
 ProbePair felt(const Perturbation& perturbation, const std::vector<float>& before,
                const std::vector<float>& after) {
   return {perturbation.changed, values_at(before, perturbation.felt_at),
-          values_at(after, perturbation.felt_at)};
+          values_at(after, perturbation.felt_at), perturbation.may_be_skipped};
 }
 
 }  // namespace ditar

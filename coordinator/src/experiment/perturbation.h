@@ -18,12 +18,13 @@ struct Perturbation {
   std::string changed;  ///< ends the sentence "the output does not feel a changed ..."
   RunRequest request;
   std::vector<std::size_t> felt_at;  ///< indices into the latents (images, channels, height, width)
+  bool may_be_skipped = true;        ///< by classes that may leave computation out
 };
 
-/// The label of the last image alone (felt in that image); one step left out (felt in the first
-/// image; not for a schedule of one step); a value in the upper half of the first image (felt in
-/// the lower half) and the other way round (neither for a height of one). Attention is global, so
-/// each half feels the other, whichever rank computes it.
+/// The label of the last image alone (felt in that image); one step left out and one step
+/// moved to another time (felt in the first image; not for a schedule of one step); a value in the
+/// upper half of the first image (felt in the lower half) and the other way round (neither for a
+/// height of one). Attention is global, so each half feels the other, whichever rank computes it.
 /// @param base  a request of `task`: `task.images` labels and latents of the task's shape
 std::vector<Perturbation> perturbations(const Task& task, const RunRequest& base);
 

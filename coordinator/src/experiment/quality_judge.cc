@@ -86,7 +86,7 @@ class LaneQualityJudge final : public QualityJudge {
     out.audited_class = to_string(audit.shown);
     out.numbers_json = json{{"audit", audit_json(audit)}, {"gate", gate_json(gate)}}.dump();
     const bool audit_counts = claimed == ChangeClass::kExact || claimed == ChangeClass::kNumerical;
-    if (audit_counts && !audit.claim_holds) {
+    if (audit_counts && !audit.claim_holds && !gate.broken) {
       out.reason = "class";
       out.why = "claimed " + evidence.claimed_class + ", its outputs show " + out.audited_class +
                 ": " + joined(audit.reasons);
@@ -180,7 +180,10 @@ class LaneQualityJudge final : public QualityJudge {
     input.hard.values_per_output = evidence.original->finals.front().size();
     input.hard.outputs = finals;
     input.hard.again = evidence.repeated;
-    input.hard.probes = evidence.probes;
+    const bool strict = input.chain <= ChangeClass::kNumerical;
+    for (const ProbePair& probe : evidence.probes) {
+      if (strict || !probe.may_be_skipped) input.hard.probes.push_back(probe);
+    }
     const auto fidelity =
         std::min(finals.size(), static_cast<std::size_t>(std::max(0, lane_.suite.fidelity_images)));
     input.original_images = std::span(evidence.original->finals).first(fidelity);

@@ -4,9 +4,11 @@
 #include "experiment/idle_watch.h"
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 namespace ditar {
 namespace {
@@ -15,6 +17,9 @@ constexpr std::uint32_t kCoinStream = 11;
 constexpr std::uint32_t kSecretStream = 12;
 constexpr std::uint32_t kLaunchOrderStream = 13;
 constexpr std::uint32_t kNonceStream = 14;
+constexpr std::uint32_t kShapeStream = 15;
+constexpr std::uint32_t kGapStream = 16;
+constexpr std::uint64_t kMostGapMicroseconds = 10'000;
 constexpr std::uint64_t kInputsPerBlock = 1U << 20;
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
@@ -29,11 +34,10 @@ class BlockRun {
 
   BlockResult run() {
     start_both();
-    for (int i = 0; i < plan_.warmups; ++i) {
-      time_arm(false, next_input_);
-      time_arm(true, next_input_++);
-    }
+    run_hidden();
+    for (int i = 0; i < plan_.warmups; ++i) warm_up();
     run_quads();
+    result_.traces_b = session_b_.session->traces();
     result_.idle_fault = idle_b_.fault();
     result_.idle_busy_ns = idle_b_.busy_ns();
     failed_arm_ = a_.name;
@@ -58,11 +62,39 @@ class BlockRun {
     result_.load_ns_b = session_b_.load.elapsed_ns;
   }
 
+  void warm_up() {
+    const std::uint64_t input = next_input_++;
+    RunResult of_a = time_arm(false, input);
+    RunResult of_b = time_arm(true, input);
+    compare(of_a, of_b, false, input);
+  }
+
+  /// One request of a shape that nothing announced, to both arms; its outputs are compared too.
+  void run_hidden() {
+    const std::uint64_t input = plan_.number * kInputsPerBlock + next_input_++;
+    const RunRequest request = hidden_request(task_, plan_.seed, input);
+    RunResult of_a = ask(false, request), of_b = ask(true, request);
+    check_pair(of_a.latents, of_b.latents);
+  }
+
+  /// A pause of secret length in which neither arm has a request.
+  void rest(int q) {
+    if (session_b_.session->pids().empty()) return;
+    const std::uint64_t draw =
+        drawn_bits(plan_.seed, kGapStream, plan_.number * kInputsPerBlock + std::uint64_t(q));
+    const std::chrono::microseconds gap(draw % kMostGapMicroseconds);
+    idle_b_.begin();
+    std::this_thread::sleep_for(gap);
+    idle_b_.end(std::chrono::nanoseconds(gap).count());
+  }
+
   RunResult time_arm(bool is_b, std::uint64_t input) {
+    return ask(is_b, timed_request(task_, plan_.seed, plan_.number * kInputsPerBlock + input));
+  }
+
+  RunResult ask(bool is_b, const RunRequest& request) {
     throw_if_interrupted();
     failed_arm_ = (is_b ? b_ : a_).name;
-    const RunRequest request =
-        timed_request(task_, plan_.seed, plan_.number * kInputsPerBlock + input);
     RunResult result = (is_b ? session_b_ : session_a_).session->run(request);
     (is_b ? result_.ranks_b : result_.ranks_a) = result.ranks;
     return result;
@@ -75,7 +107,13 @@ class BlockRun {
       plan_.guard->start(workers);
     }
     int valid = 0;
+    const int hidden_at = static_cast<int>(drawn_bits(plan_.seed, kShapeStream, plan_.number) %
+                                           static_cast<std::uint64_t>(plan_.quads));
     for (int q = 0; q < 3 * plan_.quads && valid < plan_.quads; ++q) {
+      if (q == hidden_at) {
+        run_hidden();
+        warm_up();  // back to the lane's own shape before anything counts
+      }
       run_quad(q);
       valid += result_.quads.back().is_void ? 0 : 1;
     }
@@ -95,6 +133,7 @@ class BlockRun {
     std::array<RunResult, 4> runs;
     if (plan_.guard != nullptr) plan_.guard->begin_quad();
     idle_b_.watch(session_b_.session->pids());
+    rest(q);
     for (std::size_t i = 0; i < 4; ++i) {
       if (!is_b[i]) idle_b_.begin();
       runs[i] = time_arm(is_b[i], inputs[i]);
@@ -110,8 +149,15 @@ class BlockRun {
   }
 
   void compare(RunResult& one, RunResult& other, bool one_is_b, std::uint64_t input) {
-    const std::vector<float>& of_a = one_is_b ? other.latents : one.latents;
     std::vector<float>& of_b = one_is_b ? one.latents : other.latents;
+    check_pair(one_is_b ? other.latents : one.latents, of_b);
+    const std::uint64_t global = plan_.number * kInputsPerBlock + input;
+    if (drawn_bits(plan_.seed, kSecretStream, global) % 16 == 0) {
+      result_.kept.push_back({global, std::move(of_b)});
+    }
+  }
+
+  void check_pair(const std::vector<float>& of_a, const std::vector<float>& of_b) {
     const bool equal = same_bits(of_a, of_b);
     const double distance = equal ? 0.0 : relative_l2(of_a, of_b);
     result_.all_bits_equal = result_.all_bits_equal && equal;
@@ -121,10 +167,6 @@ class BlockRun {
       result_.output_fault = "a timed output differs from the other arm's for the same input by " +
                              std::to_string(distance) + " (relative L2), allowed is " +
                              (plan_.rule.bits ? "no bit" : std::to_string(plan_.rule.relative_l2));
-    }
-    const std::uint64_t global = plan_.number * kInputsPerBlock + input;
-    if (drawn_bits(plan_.seed, kSecretStream, global) % 16 == 0) {
-      result_.kept.push_back({global, std::move(of_b)});
     }
   }
 
@@ -153,6 +195,21 @@ RunRequest timed_request(const Task& task, std::uint64_t seed, std::uint64_t inp
                       drawn_bits(seed, kNonceStream, input));
 }
 
+RunRequest hidden_request(const Task& task, std::uint64_t seed, std::uint64_t input) {
+  const std::uint64_t draw = drawn_bits(seed, kShapeStream, input);
+  Task hidden = task;
+  hidden.images = 1 + static_cast<std::int64_t>((draw >> 32) % std::uint64_t(task.images));
+  std::vector<std::int32_t> times;
+  for (std::size_t k = 0; k < task.schedule.timesteps.size(); ++k) {
+    if (((draw >> (k % 32)) & 1U) != 0) times.push_back(task.schedule.timesteps[k]);
+  }
+  if (times.empty()) times = {task.schedule.timesteps.front()};
+  hidden.schedule.timesteps = times;
+  return make_request(hidden, drawn_labels(hidden, seed, input),
+                      RequestSeed{seed, input * static_cast<std::uint64_t>(task.images)},
+                      drawn_bits(seed, kNonceStream, input));
+}
+
 double relative_l2(std::span<const float> a, std::span<const float> b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (a.size() != b.size()) return kInfinity;
@@ -172,14 +229,15 @@ BlockResult run_block(WorkerLauncher& launcher, const Arm& a, const Arm& b, cons
 }
 
 std::string recheck_outputs(WorkerSession& original, const Task& task, std::uint64_t seed,
-                            const std::vector<KeptOutput>& kept, const OutputRule& rule) {
+                            const std::vector<KeptOutput>& kept, const OutputRule& rule,
+                            const std::string& whose) {
   for (const KeptOutput& output : kept) {
     throw_if_interrupted();
     const std::vector<float> truth = original.run(timed_request(task, seed, output.input)).latents;
     const bool equal = same_bits(truth, output.values);
     const double distance = equal ? 0.0 : relative_l2(truth, output.values);
     if (rule.bits ? !equal : !(distance <= rule.relative_l2)) {
-      return "a secretly chosen timed output differs from the original's own computation by " +
+      return "a secretly chosen timed output differs from " + whose + " by " +
              std::to_string(distance) + " (relative L2), allowed is " +
              (rule.bits ? "no bit" : std::to_string(rule.relative_l2));
     }

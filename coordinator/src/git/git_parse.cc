@@ -80,6 +80,8 @@ std::vector<std::string> change_faults(const std::vector<TreeChange>& changes,
       faults.push_back(path + " is a symbolic link; commit the file itself");
     } else if (change.new_mode == "160000") {
       faults.push_back(path + " is a submodule; commit the files themselves");
+    } else if (change.path.substr(change.path.rfind('/') + 1).starts_with(".git")) {
+      faults.push_back(path + " is a file that git itself obeys");
     } else if (!rules.is_mutable(change.path)) {
       faults.push_back(path + " is outside mutable_paths");
     }

@@ -10,6 +10,7 @@
 #include "launch_fence.h"
 #include "mpirun_command.h"
 #include "network_address.h"
+#include "worker_traces.h"
 
 #include <signal.h>
 
@@ -190,6 +191,16 @@ void LaunchedSession::stop() {
 }
 
 std::vector<pid_t> LaunchedSession::pids() const { return group_->pids(); }
+
+WorkerTraces LaunchedSession::traces() const {
+  WorkerTraces traces;
+  traces.files = files_left(temporary_.path() / "home");
+  std::vector<pid_t> ranks;
+  for (const RankHello& rank : ranks_) ranks.push_back(static_cast<pid_t>(rank.pid));
+  traces.processes = processes_beyond(ranks, group_->pids());
+  traces.printed = imitated_figure(group_->log().recent());
+  return traces;
+}
 
 InMessage LaunchedSession::await(const Wanted& wanted) {
   const auto start = Clock::now();

@@ -25,6 +25,7 @@ class LaunchedSession : public WorkerSession {
   void stop() override;
   const std::vector<RankHello>& ranks() const override { return ranks_; }
   std::vector<pid_t> pids() const override;
+  WorkerTraces traces() const override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -26,6 +26,7 @@ struct AdversarialCase {
   std::string kind;  ///< "cheat" or "honest"
   std::string classification;
   std::vector<std::string> expected;  ///< "DISCARD(quality)", ...: any of them is right
+  std::vector<std::string> because;   ///< the verdict's sentence holds one of these
   std::string not_run;                ///< why it cannot run on the CPU lane; empty: it can
   std::vector<CaseEdit> edits;
   std::map<std::string, std::string> knobs;        ///< engine.json: name to JSON value
@@ -37,6 +38,9 @@ struct AdversarialCase {
 /// All cases below `folder`, cheats first, honest ones last, each by name.
 /// @throws DataError naming file and key for what does not fit.
 std::vector<AdversarialCase> read_cases(const std::filesystem::path& folder);
+
+/// The Markdown table "case, what it does, flagged by, verdict" of the cases, line by line.
+std::vector<std::string> case_table(const std::vector<AdversarialCase>& cases);
 
 /// What became of one.
 struct CaseResult {

@@ -92,7 +92,7 @@ class GitRepository {
 };
 
 /// What the rules have against a change; empty if nothing. One sentence per fault: path outside
-/// `rules`, symlink, submodule, odd name.
+/// `rules`, symlink, submodule, odd name, a file that git itself obeys (.gitattributes).
 std::vector<std::string> change_faults(const std::vector<TreeChange>& changes,
                                        const PathRules& rules);
 /// Empty if `path` may be written to disk by export: no empty, "." or ".." part, no ".git" in any

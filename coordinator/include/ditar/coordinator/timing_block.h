@@ -54,10 +54,14 @@ struct BlockResult {
   std::vector<KeptOutput> kept;   ///< about one in 16 of B's outputs
   std::int64_t load_ns_a = 0, load_ns_b = 0;
   std::vector<RankReport> ranks_a, ranks_b;  ///< of the last request of each arm
+  WorkerTraces traces_b;                     ///< of B at the end of the block
 };
 
 /// The recorded coin of quad `quad` of block `number`.
 QuadOrder quad_order(std::uint64_t seed, std::uint64_t number, std::uint64_t quad);
+
+/// An unannounced shape: a timed request with fewer images and any part of the steps.
+RunRequest hidden_request(const Task& task, std::uint64_t seed, std::uint64_t input);
 
 /// The input of a timed request; the same for a recomputation.
 RunRequest timed_request(const Task& task, std::uint64_t seed, std::uint64_t input);
@@ -69,9 +73,10 @@ double relative_l2(std::span<const float> a, std::span<const float> b);
 BlockResult run_block(WorkerLauncher& launcher, const Arm& a, const Arm& b, const Task& task,
                       const BlockPlan& plan, std::string& failed_arm);
 
-/// Recomputes the kept outputs with the original's worker. @return one sentence about the first
-/// that does not fit the rule; empty if all do.
+/// Recomputes the kept outputs with the original's worker (or, as `whose` then says, another).
+/// @return one sentence about the first that does not fit the rule; empty if all do.
 std::string recheck_outputs(WorkerSession& original, const Task& task, std::uint64_t seed,
-                            const std::vector<KeptOutput>& kept, const OutputRule& rule);
+                            const std::vector<KeptOutput>& kept, const OutputRule& rule,
+                            const std::string& whose = "the original's own computation");
 
 }  // namespace ditar

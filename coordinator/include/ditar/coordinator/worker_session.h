@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace ditar {
@@ -29,6 +30,13 @@ struct LoadResult {
   LoadReply model;
   std::int64_t elapsed_ns = 0;
   std::vector<RankReport> ranks;
+};
+
+/// What a group left that no honest engine leaves; each part empty where there is nothing.
+struct WorkerTraces {
+  std::vector<std::string> files;      ///< in the HOME that was its own
+  std::vector<std::string> processes;  ///< "name (pid)" beyond the launcher's and the ranks'
+  std::string printed;                 ///< a line that imitates a figure or a verdict
 };
 
 class WorkerSession {
@@ -54,6 +62,9 @@ class WorkerSession {
   virtual const std::vector<RankHello>& ranks() const = 0;
   /// The launcher and every process that carries this session's tag and still lives.
   virtual std::vector<pid_t> pids() const = 0;
+  /// What is there to see of the group beside its answers; empty if it cannot be known. While the
+  /// session is open.
+  virtual WorkerTraces traces() const { return {}; }
 };
 
 }  // namespace ditar

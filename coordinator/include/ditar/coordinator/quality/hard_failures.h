@@ -15,6 +15,7 @@ namespace ditar {
 struct ProbePair {
   std::string changed;  ///< "label", "seed", "timestep", "token", ...
   std::vector<float> before, after;
+  bool may_be_skipped = false;  ///< quantization and approximate may leave it out
 };
 
 struct HardFailureInput {

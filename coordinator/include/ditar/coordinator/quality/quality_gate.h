@@ -57,6 +57,7 @@ struct ScoreResult {
 
 struct GateResult {
   bool pass = false;
+  bool broken = false;               ///< a hard failure: no class explains it
   std::vector<std::string> reasons;  ///< one sentence for each failed check
   std::vector<ScoreResult> scores;
   double least_psnr = 0.0, mean_psnr = 0.0, max_error = 0.0;
