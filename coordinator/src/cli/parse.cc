@@ -44,6 +44,7 @@ struct AllOptions {
   SearchOptions search;
   GenerateOptions generate;
   TopologyOptions topology;
+  ProfileCommandOptions profile;
   VerifyOptions verify;
   std::string shell = "bash";
 };
@@ -199,6 +200,30 @@ void Builder::add_product_commands() {
   topology->add_option("--from", options_->topology.from,
                        "Saved JSON, or what nvidia-smi topo -m, -L or nvlink -s printed");
   topology->add_option("--svg", options_->topology.svg, "Picture to write");
+  auto* profile = add("profile", "Where a step's time goes, measured here or modelled for a GPU",
+                      "profile --model config/models/mnist-dit.safetensors\n"
+                      "  dit-ar profile --model-of \"NVIDIA RTX A5500\" --image 256 --batch 2",
+                      DITAR_RUN(run_profile, profile));
+  const auto forward = [&](const char* name, const char* what) {
+    profile->add_option(name, options_->profile.values[name], what);
+  };
+  forward("--model", "Checkpoint to measure");
+  forward("--device", "cpu (default) or cuda");
+  forward("--precision", "fp64, fp32, tf32, fp16 or bf16 (default: fp32 on the cpu, else fp16)");
+  forward("--knobs", "Engine knobs (config/engine.json)");
+  forward("--threads", "CPU threads (default: 1)");
+  forward("--images", "Images a request (default: 1)");
+  forward("--guidance", "Guidance scale (default: 1.5; 1: none)");
+  forward("--steps", "Sampling steps (default: 10)");
+  forward("--sampler", "ddim (default), ddpm or dpmpp2m");
+  forward("--repeats", "Repeats of the profiled step (default: 20)");
+  forward("--model-of", "Predict for this GPU, by its full name");
+  forward("--architecture", "To predict: DiT-S/2 ... DiT-XL/8 (default: DiT-XL/2)");
+  forward("--image", "To predict: pixels of a side (default: 256)");
+  forward("--batch", "To predict: rows, both branches of guidance counted (default: 2)");
+  forward("--clock-mhz", "To predict: clock (default: boost)");
+  profile->add_option("--worker", options_->profile.worker,
+                      "dit-worker to run (default: beside dit-ar)");
   auto* completion = app_.add_subcommand("completion", "Print a completion script for the shell");
   completion->footer(
       footer_of("completion bash > ~/.local/share/bash-completion/completions/dit-ar"));
