@@ -202,7 +202,7 @@ void Builder::add_product_commands() {
   topology->add_option("--svg", options_->topology.svg, "Picture to write");
   auto* profile = add("profile", "Where a step's time goes, measured here or modelled for a GPU",
                       "profile --model config/models/mnist-dit.safetensors\n"
-                      "  dit-ar profile --model-of \"NVIDIA RTX A5500\" --image 256 --batch 2",
+                      "profile --model-of \"NVIDIA RTX A5500\" --image 256 --batch 2",
                       DITAR_RUN(run_profile, profile));
   const auto forward = [&](const char* name, const char* what) {
     profile->add_option(name, options_->profile.values[name], what);
