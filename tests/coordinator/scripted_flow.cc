@@ -17,6 +17,7 @@ class ScriptedWorker final : public WorkerSession {
 
   LoadResult load(const LoadRequest&) override { return {}; }
   RunResult run(const RunRequest& request) override {
+    if (candidate_) world_.seconds += world_.request_seconds;
     RunResult result;
     result.latents = request.latents;
     saw_single_ = saw_single_ || request.schedule.timesteps.size() == 1;
@@ -96,6 +97,7 @@ ScriptedFlow::ScriptedFlow() {
   settings.paths = PathRules({"CMakeLists.txt"}, {"kernels/", "config/engine.json"});
   settings.lanes["scripted"] = scripted_lane();
   settings.budgets.disk_bytes = 1 << 30;
+  settings.budgets.experiment_seconds = 900;
   scratch.put("CMakeLists.txt", "x\n");
   scratch.put("kernels/gain", "0\n");
   scratch.put("config/engine.json", "{}\n");
@@ -120,6 +122,12 @@ FlowParts ScriptedFlow::parts() {
     const Project here = project();
     BuildResult built;
     built.source = export_tree(here.git, tree, here.layout.root);
+    world.seconds += world.build_seconds;
+    if (ScratchRepository::read(built.source / "kernels/gain").starts_with("broken")) {
+      built.phase = "compile";
+      built.first_error = "kernels/gain:1: error: broken";
+      return built;
+    }
     built.binary = scratch.beside("worker-" + tree);
     std::ofstream(built.binary) << ScratchRepository::read(built.source / "kernels/gain") << tree;
     built.binary_sha256 = sha256_file(built.binary);
@@ -129,6 +137,7 @@ FlowParts ScriptedFlow::parts() {
     return built;
   };
   parts.secret = [this] { return draws_ += 0x9e3779b97f4a7c15ULL; };
+  parts.clock = [this] { return world.seconds; };
   return parts;
 }
 
@@ -144,6 +153,15 @@ void ScriptedFlow::commit(double gain, const std::string& message) {
 
 ExperimentOutcome ScriptedFlow::experiment(double gain, const std::string& description) {
   commit(gain, description);
+  return run(description);
+}
+
+void ScriptedFlow::commit_broken(const std::string& variant) {
+  scratch.put("kernels/gain", "broken " + variant + "\n");
+  scratch.commit(variant);
+}
+
+ExperimentOutcome ScriptedFlow::run(const std::string& description) {
   SilentProgress progress;
   ExperimentRequest request;
   request.classification = "exact";

@@ -23,6 +23,9 @@ struct ScriptedWorld {
   bool lies = false;             ///< the candidate's outputs differ from the best's
   bool lies_when_timed = false;  ///< by little, and not after a single step as the suite has them
   WorkerTraces traces;           ///< that the candidate leaves
+  double seconds = 0.0;          ///< the clock of the time limit
+  double build_seconds = 0.0;    ///< what a build takes of it
+  double request_seconds = 0.0;  ///< what a candidate's request takes of it
 };
 
 class ScriptedFlow {
@@ -34,6 +37,10 @@ class ScriptedFlow {
   /// Commits a worker that is faster than the original by `gain` (a log ratio) and runs it.
   ExperimentOutcome experiment(double gain, const std::string& description = "try");
   void commit(double gain, const std::string& message);
+  /// Commits a worker that does not build; `variant` tells such commits apart.
+  void commit_broken(const std::string& variant);
+  /// Runs HEAD.
+  ExperimentOutcome run(const std::string& description);
   std::vector<Record> records() const;
 
   ScratchRepository scratch;
