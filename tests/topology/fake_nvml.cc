@@ -35,6 +35,7 @@ void fill_pci(PciInfo* info, int index) {
 
 constexpr int kNotSupported = 3;
 int open_count = 0;
+unsigned long long violation_reads = 0;
 
 }  // namespace
 
@@ -81,6 +82,17 @@ int nvmlDeviceGetTopologyCommonAncestor(void*, void*, int* level) {
 #ifndef FAKE_NVML_OLD
 int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   *version = 13000;
+  return 0;
+}
+int nvmlDeviceGetCudaComputeCapability(void*, int* major, int* minor) {
+  *major = 8;
+  *minor = 6;
+  return 0;
+}
+int nvmlDeviceGetViolationStatus(void*, int policy, unsigned long long* reference_violation) {
+  if (policy != 1) return kNotSupported;
+  reference_violation[0] = 1;
+  reference_violation[1] = has("hot") ? 5000000ULL * ++violation_reads : 0;
   return 0;
 }
 int nvmlDeviceGetClockInfo(void*, int type, unsigned* clock) {
