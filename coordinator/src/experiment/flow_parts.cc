@@ -2,6 +2,7 @@
 #include "ditar/config/sha256.h"
 #include "ditar/config/synthetic_model.h"
 #include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/interrupt.h"
 #include "experiment/lane_metric.h"
 
 #include <sys/random.h>
@@ -87,7 +88,10 @@ FlowParts real_parts(const Project& project) {
     request.isolate = isolate;
     request.cuda_architectures = gpus(lane).architectures;
     request.timeout = std::chrono::seconds(project.settings.budgets.build_seconds);
-    return build_candidate(project.git, request);
+    request.cancel = &interrupt_flag();
+    BuildResult built = build_candidate(project.git, request);
+    throw_if_interrupted();
+    return built;
   };
   parts.secret = secret_bits;
   parts.guard = [gpus](const LaneConfig& lane, const HostLimits& limits) {

@@ -41,6 +41,8 @@ struct FlowParts {
   std::function<std::unique_ptr<CostMeter>(const LaneConfig&)> cost;
   /// The GPUs that the lane runs on. Empty: none, as on a CPU lane.
   std::function<LaneGpus(const LaneConfig&)> gpus;
+  /// Seconds on a steady clock, for the time limit of an experiment. Empty: the machine's own.
+  std::function<double()> clock;
 };
 /// The lane's weights, checked by their hash. Synthetic ones are made in seconds, below
 /// .autoresearch/ models, if they are not there. @throws DataError, IoError.
@@ -56,7 +58,10 @@ struct ExperimentOutcome {
 };
 
 /// Runs HEAD as an experiment. @throws Error (exit 67) for what the session's rules refuse before
-/// anything is measured: wrong branch, no session, no baseline, dirty tree, no new commit.
+/// anything is measured: wrong branch, no session, no baseline, dirty tree, no new commit, a
+/// hypothesis whose crash was mended twice already. From the candidate's own build on it may take
+/// budgets.experiment_seconds: a build or suite that needs longer is a CRASH, a comparison that is
+/// open then DISCARD(unresolved).
 ExperimentOutcome run_experiment_flow(const Project& project, const FlowParts& parts,
                                       const ExperimentRequest& request, Progress& progress);
 
