@@ -65,11 +65,13 @@ TEST_P(CudaFaultTest, AProfileAccountsForTheWholeStep) {
   EXPECT_GE(profile.groups.back().milliseconds, -0.03 * profile.step_ms);
 }
 
+std::string name(const ::testing::TestParamInfo<Precision>& info) {
+  return std::string(to_string(info.param));
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaFaultTest,
                          ::testing::Values(Precision::kF32, Precision::kF16, Precision::kBF16),
-                         [](const ::testing::TestParamInfo<Precision>& info) {
-                           return std::string(to_string(info.param));
-                         });
+                         name);
 
 }  // namespace
 }  // namespace ditar

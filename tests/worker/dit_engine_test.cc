@@ -164,8 +164,8 @@ TEST_F(DitKnobTest, ExactKnobsKeepTheBits) {
 
 TEST_F(DitKnobTest, ApproximationsChangeTheResultAndShowInTheReceipt) {
   const std::vector<float> plain = single({});
-  for (const char* knob :
-       {"\"step_cache_interval\":2", "\"step_stride\":2", "\"int8_weights\":true"}) {
+  for (const char* knob : {"\"step_cache_interval\":2", "\"step_stride\":2",
+                           "\"int8_weights\":true", "\"int8_products\":true"}) {
     const auto engine = with("{" + std::string(knob) + "}");
     EXPECT_NE(generate(*engine, {}), plain) << knob;
     EXPECT_THAT(engine->knobs_json(), HasSubstr(knob));
@@ -185,8 +185,8 @@ TEST_F(DitKnobTest, ShippedKnobsAreExact) {
   options.knobs_path = std::string(DITAR_SOURCE_DIR) + "/config/engine.json";
   const auto engine = load(options);
   EXPECT_EQ(generate(*engine, {}), single({}));
-  for (const char* off :
-       {"\"step_cache_interval\":1", "\"step_stride\":1", "\"int8_weights\":false"}) {
+  for (const char* off : {"\"step_cache_interval\":1", "\"step_stride\":1",
+                          "\"int8_weights\":false", "\"int8_products\":false"}) {
     EXPECT_THAT(engine->knobs_json(), HasSubstr(off));
   }
 }
