@@ -66,6 +66,7 @@ class Denoiser {
   void assemble(PhaseClock& clock);
   void linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
               PhaseClock& clock);
+  void mark_linear(std::int64_t rows, const Linear& layer, PhaseClock& clock) const;
   ConstTensorView part(std::size_t block, Part which);
   TensorView flat(const TensorView& tokens) const;
   void look(ConstTensorView values, const std::string& layer) const;
