@@ -51,7 +51,7 @@ experiment() { # CLASS DESCRIPTION; the working tree holds the change
 step "doctor"
 dit doctor
 step "init"
-dit init
+dit init --lane cpu-mnist
 step "baseline: the unmodified engine"
 dit baseline
 

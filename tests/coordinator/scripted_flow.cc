@@ -118,7 +118,7 @@ FlowParts ScriptedFlow::parts() {
   FlowParts parts;
   parts.launcher = [this](const LaneConfig&) { return std::make_unique<ScriptedLauncher>(world); };
   parts.quality = [](const LaneConfig&) { return std::make_unique<PassingJudge>(); };
-  parts.build = [this](const std::string& tree) {
+  parts.build = [this](const LaneConfig&, const std::string& tree) {
     const Project here = project();
     BuildResult built;
     built.source = export_tree(here.git, tree, here.layout.root);

@@ -83,6 +83,17 @@ int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   *version = 13000;
   return 0;
 }
+int nvmlDeviceGetCudaComputeCapability(void*, int* major, int* minor) {
+  *major = 8;
+  *minor = 6;
+  return 0;
+}
+int nvmlDeviceGetViolationStatus(void*, int policy, unsigned long long* reference_violation) {
+  if (policy != 1) return kNotSupported;
+  reference_violation[0] = 1;
+  reference_violation[1] = has("hot") ? 5000000 : 0;
+  return 0;
+}
 int nvmlDeviceGetClockInfo(void*, int type, unsigned* clock) {
   *clock = type == 1 ? 1665 : 8001;
   return 0;

@@ -1,6 +1,8 @@
 #include "ditar/topology_nvml/machine_facts.h"
 
+#include "ditar/config/error.h"
 #include "ditar/topology/render.h"
+#include "ditar/topology_nvml/gpu_sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -185,6 +187,22 @@ TEST_F(MachineFactsTest, NamesWhatAnOldDriverCannotTell) {
   EXPECT_TRUE(mentions(facts.gpus[0].missing, "SM clock: the driver is too old"));
   EXPECT_TRUE(mentions(facts.graph.notes, "GPU 0 compute processes"));
   EXPECT_EQ(facts.graph.links.at(0).a_to_b.declared, PeerStatus::kUnknown);
+}
+
+TEST_F(MachineFactsTest, SamplesChosenGpusAgainAndAgain) {
+  ::setenv("FAKE_NVML", "hot", 1);
+  const GpuSampler sampler({"GPU-bbbb", "GPU-aaaa"}, sources_.nvml_library);
+  const std::vector<GpuSample> samples = sampler.sample();
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_EQ(samples[1].processes, (std::vector<std::uint32_t>{1, 4000000}));
+  EXPECT_TRUE(samples[0].processes->empty());
+  EXPECT_EQ(samples[0].sm_clock_mhz, 1665u);
+  EXPECT_EQ(samples[0].thermal_violation_ns, 5000000u);
+  EXPECT_TRUE(clocks_are_faulty(*samples[0].clock_reasons));
+  EXPECT_EQ(sampler.memory_used(), 2 * 757220864ULL);
+  EXPECT_THROW(GpuSampler({"GPU-cccc"}, sources_.nvml_library), Unavailable);
+  ::setenv("FAKE_NVML", "", 1);
+  EXPECT_EQ(read("").gpus[0].compute_capability, 86);
 }
 
 TEST(ClockReasonTest, NamesEveryBit) {

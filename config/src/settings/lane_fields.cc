@@ -129,8 +129,9 @@ void check_lane(const LaneConfig& lane, const JsonNode& node) {
   if (lane.model_path.empty() == lane.model_preset.empty()) {
     node.fail("\"" + node.path() + "\" must have one of \"model_path\" and \"model_preset\"");
   }
-  if (!lane.model_path.empty() && lane.model_sha256.empty()) {
-    node.at("model_path").fail("\"" + node.path() + "\" lacks \"model_sha256\" of its model");
+  if (lane.model_sha256.empty()) {
+    node.at(lane.model_path.empty() ? "model_preset" : "model_path")
+        .fail("\"" + node.path() + "\" lacks \"model_sha256\" of its model");
   }
   if (lane.judge_path.empty() != lane.judge_sha256.empty() ||
       lane.judge_path.empty() != lane.required_scores.empty()) {

@@ -1,5 +1,6 @@
 #include "build/build_recipe.h"
 
+#include "ditar/config/error.h"
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/subprocess.h"
 
@@ -27,14 +28,26 @@ bool is_cmake_file(const std::string& path) {
   return name == "CMakeLists.txt" || name == "CMakePresets.json" || ends(".cmake") || ends(".in");
 }
 
-BuildTools find_build_tools(const std::map<std::string, std::string>& environment) {
+BuildTools find_build_tools(const std::map<std::string, std::string>& environment, bool cuda) {
   const auto found = environment.find("PATH");
   const std::string path = found == environment.end() ? "/usr/bin:/bin" : found->second;
   const auto cxx = environment.find("CXX");
   const std::string compiler = cxx == environment.end() ? "c++" : cxx->second;
-  return {
-      find_program("cmake", path), find_program("ninja", path),
-      compiler.rfind('/', 0) == 0 ? std::filesystem::path(compiler) : find_program(compiler, path)};
+  BuildTools tools{
+      find_program("cmake", path),
+      find_program("ninja", path),
+      compiler.rfind('/', 0) == 0 ? std::filesystem::path(compiler) : find_program(compiler, path),
+      {}};
+  if (!cuda) return tools;
+  const auto home = environment.find("CUDA_HOME");
+  const std::string toolkit = home == environment.end() ? "/usr/local/cuda" : home->second;
+  try {
+    tools.nvcc = find_program("nvcc", path + ":" + toolkit + "/bin");
+  } catch (const Unavailable&) {
+    throw Unavailable("a GPU lane's worker is compiled by nvcc, which is neither on PATH nor in " +
+                      toolkit + "/bin; install the CUDA toolkit or set CUDA_HOME to its folder");
+  }
+  return tools;
 }
 
 std::map<std::string, std::string> build_environment(const BuildRequest& request) {
@@ -56,6 +69,8 @@ std::string build_recipe(const BuildRequest& request, const BuildTools& tools,
   for (const auto& program : {tools.cmake, tools.ninja, tools.compiler}) {
     add(version_of(program, environment));
   }
+  if (!tools.nvcc.empty()) add(version_of(tools.nvcc, environment));
+  for (const int architecture : request.cuda_architectures) add(std::to_string(architecture));
   add(request.target);
   add(request.binary);
   add(request.build_type);

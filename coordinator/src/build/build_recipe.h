@@ -11,13 +11,14 @@ namespace ditar {
 
 struct BuildTools {
   std::filesystem::path cmake, ninja, compiler;
+  std::filesystem::path nvcc;  ///< empty: not asked for
 };
 
 /// Whether a path is one that CMake reads by its name.
 bool is_cmake_file(const std::string& path);
 
 /// @throws Unavailable naming what is missing.
-BuildTools find_build_tools(const std::map<std::string, std::string>& environment);
+BuildTools find_build_tools(const std::map<std::string, std::string>& environment, bool cuda);
 
 /// The environment of configure and compile: the allowed names, then what makes results repeatable.
 std::map<std::string, std::string> build_environment(const BuildRequest& request);

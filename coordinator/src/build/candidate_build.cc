@@ -46,7 +46,7 @@ class SlotBuild {
         deadline_(start + request.timeout),
         slot_(request.state_directory / "build-slot"),
         environment_(build_environment(request)),
-        tools_(find_build_tools(environment_)) {
+        tools_(find_build_tools(environment_, !request.cuda_architectures.empty())) {
     result_.recipe = build_recipe(request, tools_, environment_);
     const std::string key = request.tree + "-" + result_.recipe.substr(0, 12);
     destination_ = request.state_directory / "builds" / key;
@@ -121,7 +121,22 @@ class SlotBuild {
                                       "-DCMAKE_CXX_FLAGS=" + map,
                                       "-DCMAKE_SKIP_BUILD_RPATH=ON"};
     words.insert(words.end(), request_.cmake_options.begin(), request_.cmake_options.end());
+    if (!request_.cuda_architectures.empty()) add_cuda(words, map);
     return words;
+  }
+
+  void add_cuda(std::vector<std::string>& words, std::string flags) const {
+    std::string architectures;
+    for (const int architecture : request_.cuda_architectures) {
+      architectures += (architectures.empty() ? "" : ";") + std::to_string(architecture);
+    }
+    // nvcc hands the host compiler's flags on as one list.
+    std::replace(flags.begin(), flags.end(), ' ', ',');
+    words.insert(words.end(),
+                 {"-DDITAR_ENABLE_CUDA=ON", "-DCMAKE_CUDA_ARCHITECTURES=" + architectures,
+                  "-DCMAKE_CUDA_COMPILER=" + tools_.nvcc.string(),
+                  "-DCMAKE_CUDA_HOST_COMPILER=" + tools_.compiler.string(),
+                  "-DCMAKE_CUDA_FLAGS=-Xcompiler=" + flags});
   }
 
   std::vector<std::string> compile_arguments() const {
@@ -139,6 +154,7 @@ class SlotBuild {
     for (const fs::path& tool : {tools_.cmake, tools_.ninja, tools_.compiler}) {
       add_program_folders(plan, tool);
     }
+    if (!tools_.nvcc.empty()) add_program_folders(plan, tools_.nvcc);
     const auto path = environment_.find("PATH");
     add_search_path(plan, path == environment_.end() ? nullptr : path->second.c_str());
     return plan;

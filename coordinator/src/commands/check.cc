@@ -72,7 +72,7 @@ int run_check(const GlobalOptions& global, const CheckOptions& options, Console&
   if (options.build) {
     const FlowParts parts = real_parts(project);
     console.stage("build");
-    const BuildResult build = parts.build(tree);
+    const BuildResult build = parts.build(lane, tree);
     if (!build.ok) throw Error("check: build: " + build.first_error, ExitCode::kFailure);
     console.line("build     " + seconds_text(build.seconds));
     console.stage("one request");

@@ -4,11 +4,13 @@
 #include "ditar/config/error.h"
 #include "ditar/coordinator/isolation.h"
 #include "ditar/coordinator/subprocess.h"
+#include "ditar/topology_nvml/machine_facts.h"
 
 #include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace ditar {
 namespace {
@@ -54,6 +56,42 @@ CheckLine omp_line() {
     }
   }
   return {CheckState::kOk, "openmp", "no OMP variable is set", ""};
+}
+
+std::string number_or_dash(const std::optional<unsigned>& value) {
+  return value ? std::to_string(*value) : std::string("-");
+}
+
+/// What one GPU is and does, and what of it disturbs or falsifies a timing.
+std::vector<CheckLine> gpu_lines(const GpuFacts& gpu) {
+  std::vector<CheckLine> out;
+  const std::string who = "GPU " + std::to_string(gpu.index);
+  const std::string ecc = !gpu.ecc ? "unknown" : *gpu.ecc ? "on" : "off";
+  const std::string text = who + " " + gpu.name + ", SM " + number_or_dash(gpu.sm_clock_mhz) +
+                           " of " + number_or_dash(gpu.max_sm_clock_mhz) + " MHz, " +
+                           number_or_dash(gpu.temperature_c) + " C, ECC " + ecc;
+  out.push_back({CheckState::kOk, "gpu", text + (gpu.is_target() ? ", the target" : ""), ""});
+  if (!gpu.is_target()) {
+    out.push_back({CheckState::kWarn, "target", who + " is no NVIDIA RTX A5500",
+                   "its figures are marked off-target and belong to this card alone"});
+  }
+  if (clocks_are_faulty(gpu.clock_reasons.value_or(0))) {
+    std::string names;
+    for (const std::string& name : clock_reason_names(*gpu.clock_reasons)) names += " " + name;
+    out.push_back({CheckState::kWarn, "clocks", who + " is held down:" + names,
+                   "let it cool and check its power; timings taken now are void"});
+  }
+  if (gpu.mig.value_or(false)) {
+    out.push_back(
+        {CheckState::kWarn, "mig", who + " is partitioned (MIG)", "GPU lanes need a whole GPU"});
+  }
+  for (const ComputeProcess& process : gpu.processes.value_or(std::vector<ComputeProcess>{})) {
+    out.push_back({CheckState::kWarn, "processes",
+                   who + " is used by process " + std::to_string(process.pid) +
+                       (process.command.empty() ? "" : " (" + process.command + ")"),
+                   "end it before baseline"});
+  }
+  return out;
 }
 
 }  // namespace
@@ -118,8 +156,9 @@ std::vector<CheckLine> check_machine(const Project& project) {
     out.push_back({CheckState::kWarn, "gpu", "no NVIDIA driver: CPU lanes only",
                    "install the driver on a machine with an RTX A5500"});
   } else {
-    out.push_back(
-        {CheckState::kOk, "gpu", std::to_string(facts.gpu_count) + " x " + facts.gpu_name, ""});
+    for (const GpuFacts& gpu : read_machine().gpus) {
+      for (CheckLine& line : gpu_lines(gpu)) out.push_back(std::move(line));
+    }
   }
   try {
     const LaneConfig& lane = project.settings.default_lane(facts.gpu_name, facts.gpu_count);

@@ -4,6 +4,7 @@
 #include "ditar/config/philox.h"
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/image_grid.h"
+#include "ditar/coordinator/lane_hardware.h"
 #include "ditar/coordinator/task.h"
 #include "ditar/coordinator/version.h"
 #include "ditar/coordinator/worker_launcher.h"
@@ -44,6 +45,10 @@ LaneConfig chosen_lane(const Project& project, const GenerateOptions& options) {
   LaneConfig lane = options.lane.empty()
                         ? project.settings.default_lane(machine.gpu_name, machine.gpu_count)
                         : project.settings.lane(options.lane);
+  // Where the hardware's lane makes latents, the lane of a machine without a GPU makes pixels.
+  if (options.lane.empty() && lane.channels != 1 && lane.channels != 3) {
+    lane = project.settings.default_lane("", 0);
+  }
   if (options.steps > 0) lane.steps = options.steps;
   if (!options.sampler.empty()) lane.sampler = options.sampler;
   if (options.guidance >= 0.0) lane.guidance = options.guidance;
@@ -87,8 +92,9 @@ int run_generate(const GlobalOptions& global, const GenerateOptions& options, Co
   if (!std::filesystem::exists(worker)) {
     throw Unavailable("no worker at " + worker.string() + "; build it or name one with --worker");
   }
-  const auto launcher =
-      make_lane_launcher(lane, project.settings.launch, model, allowed_cpus(), find_isolation());
+  const auto launcher = make_lane_launcher(
+      lane, project.settings.launch, model, allowed_cpus(), find_isolation(),
+      find_lane_gpus(lane, lane.gpus > 0 ? read_machine() : MachineFacts{}).uuids);
   console.stage("generate: " + std::to_string(labels.size()) + " images");
   LoadedWorker loaded = launcher->start(
       Arm{"generate", worker, "", project.git.root() / project.settings.engine_knobs},

@@ -2,6 +2,7 @@
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/blob_store.h"
 #include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/quality/oracle_audit.h"
 #include "ditar/coordinator/timing_block.h"
 #include "ditar/coordinator/version.h"
 #include "experiment/baseline_store.h"
@@ -27,6 +28,17 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+double worst_oracle_error(const LaneConfig& lane, const OracleReference& oracle,
+                          const SuiteOutputs& outputs) {
+  const std::vector<double> table = alpha_bar_table();
+  std::vector<double> alpha_bars;
+  for (const std::int32_t t : timesteps_for(lane.sampler, lane.steps)) {
+    alpha_bars.push_back(table[static_cast<std::size_t>(t)]);
+  }
+  const ErrorTable errors = step_errors(oracle.inputs, oracle.singles, outputs.singles, alpha_bars);
+  return *std::max_element(errors.values.begin(), errors.values.end());
+}
+
 class BaselineFlow {
  public:
   BaselineFlow(const Project& project, const FlowParts& parts, Progress& progress)
@@ -44,6 +56,7 @@ class BaselineFlow {
     const auto start = Clock::now();
     settle_session(project_, ledger_, session_);
     project_.layout.create();
+    if (parts_.gpus) gpus_ = parts_.gpus(lane_);
     build();
     launcher_ = parts_.launcher(lane_);
     pin_to_cpus(share_cpus(lane_, allowed_cpus()).coordinator);
@@ -59,7 +72,7 @@ class BaselineFlow {
   void build() {
     progress_.stage("build " + session_.original.substr(0, 12));
     const auto start = Clock::now();
-    build_ = parts_.build(project_.git.tree_of(session_.original));
+    build_ = parts_.build(lane_, project_.git.tree_of(session_.original));
     if (!build_.ok) {
       throw Error("the original commit does not build (" + build_.phase +
                       "): " + build_.first_error + "; the log is " + build_.log.string(),
@@ -73,9 +86,12 @@ class BaselineFlow {
     const auto start = Clock::now();
     const int cpus = static_cast<int>(allowed_cpus().size());
     const auto logs = files_.folder / "logs";
-    progress_.stage("oracle: reference trajectories in FP64");
-    LoadedWorker oracle = launcher_->start(arm_, {"fp64", cpus, logs / "oracle"});
-    oracle_ = make_oracle(*oracle.session, task_, kSuiteSeed, lane_.suite.oracle_items, progress_);
+    const std::string reference = lane_.gpus > 0 ? "fp32" : "fp64";
+    progress_.stage("oracle: reference trajectories in " + reference);
+    LoadedWorker oracle =
+        launcher_->start(arm_, {reference, lane_.gpus > 0 ? 0 : cpus, logs / "oracle"});
+    const std::int64_t references = oracle_requests(lane_);
+    oracle_ = make_oracle(*oracle.session, task_, kSuiteSeed, references, progress_);
     oracle.session->stop();
     times_["oracle"] = since(start);
 
@@ -83,13 +99,13 @@ class BaselineFlow {
     progress_.stage("suite: the original's own outputs");
     LoadedWorker worker = launcher_->start(arm_, {"", 0, logs / "suite"});
     const std::int64_t items =
-        (std::max(lane_.suite.score_images, lane_.suite.oracle_items) + task_.images - 1) /
-        task_.images;
+        std::max(references, (lane_.suite.score_images + task_.images - 1) / task_.images);
     original_ = run_suite(*worker.session, task_, kSuiteSeed, oracle_, items, progress_);
     worker.session->stop();
 
-    progress_.stage("variant: the original with other threads");
-    LoadedWorker other = launcher_->start(arm_, {"", cpus, logs / "variant"});
+    progress_.stage(lane_.gpus > 0 ? "variant: the original started anew"
+                                   : "variant: the original with other threads");
+    LoadedWorker other = launcher_->start(arm_, {"", lane_.gpus > 0 ? 0 : cpus, logs / "variant"});
     const std::vector<std::vector<float>> variant =
         run_free(*other.session, task_, kSuiteSeed, 0,
                  std::min<std::int64_t>(items, lane_.suite.fidelity_images), progress_);
@@ -101,6 +117,16 @@ class BaselineFlow {
     std::vector<std::int32_t> labels;
     for (std::int64_t item = 0; item < items; ++item) {
       for (const std::int32_t label : suite_labels(task_, item)) labels.push_back(label);
+    }
+    outcome_.oracle_error = worst_oracle_error(lane_, oracle_, original_);
+    progress_.note("oracle error of the original: " + std::to_string(outcome_.oracle_error) +
+                   " (worst single step), the lane's ceiling is " +
+                   std::to_string(lane_.oracle_error_ceiling));
+    if (!(outcome_.oracle_error <= lane_.oracle_error_ceiling)) {
+      throw Error("the original's own oracle error " + std::to_string(outcome_.oracle_error) +
+                      " is above the ceiling " + std::to_string(lane_.oracle_error_ceiling) +
+                      " of lane " + lane_.name + "; its engine or its oracle is wrong here",
+                  ExitCode::kTemporary);
     }
     outcome_.scores_json = judge->scores_json(original_.finals, labels);
     const std::string fault = judge->self_test(original_, variant, labels, outcome_.self_test_json);
@@ -141,12 +167,14 @@ class BaselineFlow {
     noise_plan_.seed = parts_.secret();
     noise_plan_.logs = files_.folder / "logs" / "noise";
     noise_plan_.guard = guard;
-    if (parts_.cost) noise_plan_.cost = parts_.cost(lane_);
+    const auto cost = parts_.cost ? parts_.cost(lane_) : nullptr;
+    noise_plan_.cost = cost.get();
     PairResult measured = measure_pair(*launcher_, arm_, copy, noise_plan_, progress_);
     if (!measured.output_fault.empty()) {
       throw Error("the original does not repeat its own outputs: " + measured.output_fault,
                   ExitCode::kTemporary);
     }
+    noise_plan_.cost = nullptr;
     blocks_ = std::move(measured.blocks);
     peak_ = std::move(measured.ranks);
     outcome_.noise = calibration_of(blocks_, params_);
@@ -202,7 +230,10 @@ class BaselineFlow {
                  {"gate_self_test",
                   json::parse(outcome_.self_test_json.empty() ? "[]" : outcome_.self_test_json)},
                  {"memory_bytes", memory},
+                 {"oracle_error", outcome_.oracle_error},
                  {"ranks", aggregate(peak_)},
+                 {"model_sha256", lane_.model_sha256},
+                 {"hardware", to_json(gpus_)},
                  {"machine", to_json(read_host_facts())},
                  {"trust", to_json(parts_.isolation)},
                  {"seconds", times_}});
@@ -229,6 +260,7 @@ class BaselineFlow {
   PairPlan noise_plan_;
   BuildResult build_;
   Arm arm_;
+  LaneGpus gpus_;
   std::unique_ptr<WorkerLauncher> launcher_;
   OracleReference oracle_;
   SuiteOutputs original_;

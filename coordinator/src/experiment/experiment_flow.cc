@@ -89,6 +89,13 @@ void ExperimentRun::refuse_what_rules_forbid() {
            (then.empty() ? std::string("none recorded") : then.substr(0, 12)) +
            "); run that one, or measure anew: dit-ar baseline");
   }
+  if (parts_.gpus) gpus_ = parts_.gpus(lane_);
+  const auto measured = baseline_.find("hardware");
+  if (measured != baseline_.end() && measured->value("key", "") != hardware_key(gpus_)) {
+    refuse("the baseline was measured on " + measured->value("key", "") + ", this machine has " +
+           hardware_key(gpus_) +
+           ": their figures cannot be compared; measure it anew: dit-ar baseline");
+  }
   const WorkTreeStatus tree = project_.git.status();
   if (!tree.clean()) {
     const std::string first = tree.changed.empty() ? tree.untracked.front() : tree.changed.front();
@@ -176,7 +183,7 @@ void ExperimentRun::check_paths() {
 }
 
 BuildResult ExperimentRun::build_known(const std::string& commit, const std::string& name) {
-  BuildResult built = parts_.build(project_.git.tree_of(commit));
+  BuildResult built = parts_.build(lane_, project_.git.tree_of(commit));
   if (!built.ok) {
     throw Verdict{"RETRY", "build",
                   "the " + name + " commit, which was built before, does not: " + built.first_error,
@@ -193,7 +200,7 @@ void ExperimentRun::build_arms() {
   const BuildResult best = build_known(best_, "best");
   progress_.stage("build " + head_.substr(0, 12));
   time_.start();
-  const BuildResult candidate = parts_.build(project_.git.tree_of(head_));
+  const BuildResult candidate = parts_.build(lane_, project_.git.tree_of(head_));
   times_["build"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!candidate.ok) {
     throw Verdict{
@@ -234,6 +241,7 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
                {"id", id_},
                {"lane", session_.lane},
                {"metric", lane_.metric},
+               {"off_target", gpus_.off_target},
                {"images", lane_.images},
                {"commit", head_},
                {"verdict", verdict.word},
@@ -293,6 +301,7 @@ std::filesystem::path ExperimentRun::write_receipt(const Verdict& verdict, const
   receipt["timed_outputs_worst_relative_l2"] = worst_timed_difference_;
   receipt["idle_busy_ns"] = idle_busy_ns_;
   receipt["ranks"] = {{"candidate", aggregate(ranks_candidate_)}, {"best", aggregate(ranks_best_)}};
+  receipt["hardware"] = to_json(gpus_);
   receipt["machine"] = to_json(read_host_facts());
   receipt["trust"] = to_json(parts_.isolation);
   receipt["seconds"] = times_;
@@ -338,7 +347,8 @@ ExperimentOutcome ExperimentRun::finish(const Verdict& verdict) {
   out.last_line = verdict.word == "RETRY"
                       ? "RETRY: " + request_.command
                       : verdict.word + (verdict.reason.empty() ? "" : "(" + verdict.reason + ")") +
-                            " " + id_ + " " + head_.substr(0, 12) + ": " + verdict.why;
+                            " " + id_ + " " + head_.substr(0, 12) +
+                            (gpus_.off_target ? " (off-target): " : ": ") + verdict.why;
   return out;
 }
 

@@ -157,8 +157,14 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
   const bool control = kind == BlockKind::kControl;
   Arm other = control ? best_arm_ : candidate_arm_;
   if (control) other.name = "copy";
-  BlockPlan plan{
-      params_.quads_per_block, 2, seed_, number, output_rule(), logs("speed"), guard_.get(), cost_};
+  BlockPlan plan{params_.quads_per_block,
+                 2,
+                 seed_,
+                 number,
+                 output_rule(),
+                 logs("speed"),
+                 guard_.get(),
+                 cost_.get()};
   if (control) plan.rule = OutputRule{true, 0.0};
   BlockRecord record;
   record.kind = kind;

@@ -82,6 +82,7 @@ class ExperimentRun {
   LaneConfig lane_;
   Task task_;
   nlohmann::json baseline_;
+  LaneGpus gpus_;
   std::string head_, best_, id_;
   Attempt attempt_;
   SealedSeed sealed_;
@@ -91,7 +92,7 @@ class ExperimentRun {
   Arm original_arm_, best_arm_, candidate_arm_;
   std::unique_ptr<WorkerLauncher> launcher_;
   std::unique_ptr<MachineGuard> guard_;
-  CostMeter cost_;
+  std::unique_ptr<CostMeter> cost_;
   OracleReference oracle_;
   SuiteOutputs original_, parent_, candidate_;
   nlohmann::json quality_numbers_, load_facts_;

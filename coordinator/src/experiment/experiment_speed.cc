@@ -68,7 +68,8 @@ void ExperimentRun::watch_machine() {
 }
 
 PairPlan ExperimentRun::pair_plan(BlockKind kind, const std::string& log_folder) const {
-  PairPlan plan{task_, params_, kind, parts_.secret(), 0, logs(log_folder), guard_.get(), cost_};
+  PairPlan plan{task_, params_,          kind,         parts_.secret(),
+                0,     logs(log_folder), guard_.get(), cost_.get()};
   return plan;
 }
 

@@ -1,10 +1,14 @@
 #include "ditar/config/error.h"
 #include "ditar/config/sha256.h"
+#include "ditar/config/synthetic_model.h"
 #include "ditar/coordinator/experiment_flow.h"
 #include "ditar/coordinator/interrupt.h"
 #include "experiment/lane_metric.h"
 
 #include <sys/random.h>
+
+#include <memory>
+#include <optional>
 
 namespace ditar {
 namespace {
@@ -29,14 +33,39 @@ std::uint64_t secret_bits() {
 
 }  // namespace
 
+std::filesystem::path lane_model(const Project& project, const LaneConfig& lane) {
+  if (lane.model_preset.empty()) {
+    std::filesystem::path model = project.git.root() / lane.model_path;
+    require_hash(model, lane.model_sha256);
+    return model;
+  }
+  const std::filesystem::path folder = project.layout.root / "models";
+  const std::filesystem::path model = folder / (lane.model_preset + ".safetensors");
+  if (std::filesystem::exists(model) && sha256_file(model) == lane.model_sha256) return model;
+  std::filesystem::create_directories(folder);
+  const std::string made = write_synthetic_model(synthetic_preset(lane.model_preset), model);
+  if (made != lane.model_sha256) {
+    throw DataError(model.string() + " was made with SHA-256 " + made + ", lane " + lane.name +
+                    " asks for " + lane.model_sha256 + "; the settings are of another version");
+  }
+  return model;
+}
+
 FlowParts real_parts(const Project& project) {
   FlowParts parts;
+  const auto gpus = [machine =
+                         std::make_shared<std::optional<MachineFacts>>()](const LaneConfig& lane) {
+    if (lane.gpus == 0) return LaneGpus{};
+    if (!*machine) *machine = read_machine();
+    return find_lane_gpus(lane, **machine);
+  };
+  parts.gpus = gpus;
   const Isolation isolate = find_isolation();
   parts.isolation = isolate;
-  parts.launcher = [&project, isolate](const LaneConfig& lane) {
-    const std::filesystem::path model = project.git.root() / lane.model_path;
-    require_hash(model, lane.model_sha256);
-    return make_lane_launcher(lane, project.settings.launch, model, allowed_cpus(), isolate);
+  parts.launcher = [&project, isolate, gpus](const LaneConfig& lane) {
+    const std::vector<std::string> devices = gpus(lane).uuids;
+    return make_lane_launcher(lane, project.settings.launch, lane_model(project, lane),
+                              allowed_cpus(), isolate, devices);
   };
   parts.quality = [&project](const LaneConfig& lane) {
     std::filesystem::path judge;
@@ -46,7 +75,7 @@ FlowParts real_parts(const Project& project) {
     }
     return make_quality_judge(lane, judge);
   };
-  parts.build = [&project, isolate](const std::string& tree) {
+  parts.build = [&project, isolate, gpus](const LaneConfig& lane, const std::string& tree) {
     const BuildSettings& build = project.settings.build;
     BuildRequest request;
     request.tree = tree;
@@ -57,6 +86,7 @@ FlowParts real_parts(const Project& project) {
     request.cmake_options = build.cmake_options;
     request.environment_allow = build.environment_allow;
     request.isolate = isolate;
+    request.cuda_architectures = gpus(lane).architectures;
     request.timeout = std::chrono::seconds(project.settings.budgets.build_seconds);
     request.cancel = &interrupt_flag();
     BuildResult built = build_candidate(project.git, request);
@@ -64,10 +94,16 @@ FlowParts real_parts(const Project& project) {
     return built;
   };
   parts.secret = secret_bits;
-  parts.guard = [](const LaneConfig& lane, const HostLimits& limits) {
-    return make_host_guard(share_cpus(lane, allowed_cpus()).workers, limits);
+  parts.guard = [gpus](const LaneConfig& lane, const HostLimits& limits) {
+    std::vector<std::unique_ptr<MachineGuard>> guards;
+    guards.push_back(make_host_guard(share_cpus(lane, allowed_cpus()).workers, limits));
+    if (lane.gpus > 0) {
+      const auto sampler = std::make_shared<GpuSampler>(gpus(lane).uuids);
+      guards.push_back(make_gpu_guard([sampler] { return sampler->sample(); }));
+    }
+    return join_guards(std::move(guards));
   };
-  parts.cost = cost_meter;
+  parts.cost = [gpus](const LaneConfig& lane) { return cost_meter(lane, gpus(lane)); };
   return parts;
 }
 

@@ -2,16 +2,20 @@
 
 #include "ditar/config/error.h"
 #include "ditar/coordinator/attempts.h"
+#include "ditar/topology_nvml/gpu_sampler.h"
 #include "experiment/records.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 namespace ditar {
 namespace {
@@ -37,13 +41,65 @@ std::int64_t high_water_bytes(pid_t pid) {
   return 0;
 }
 
-std::int64_t resident_peak(const WorkerSession& session, const RunResult&) {
-  std::int64_t bytes = 0;
-  for (const pid_t pid : session.pids()) {
-    if (!is_launcher(pid)) bytes += high_water_bytes(pid);
+class ResidentMeter final : public CostMeter {
+ public:
+  std::int64_t after_request(bool, const WorkerSession& session) override {
+    std::int64_t bytes = 0;
+    for (const pid_t pid : session.pids()) {
+      if (!is_launcher(pid)) bytes += high_water_bytes(pid);
+    }
+    return bytes;
   }
-  return bytes;
-}
+};
+
+class SharedMemoryMeter final : public CostMeter {
+ public:
+  explicit SharedMemoryMeter(std::function<std::uint64_t()> read) : read_(std::move(read)) {}
+
+  void begin_block() override {
+    held_ = {};
+    peak_ = {};
+    last_ = now();
+  }
+  void after_start(bool is_b) override {
+    settle(is_b, now());
+    last_arm_ = is_b;
+  }
+  void before_request(bool) override {
+    settle(last_arm_, now());  // what moved since the last answer is of who gave that
+    most_ = last_;
+    watcher_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        most_ = std::max(most_, now());
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+  std::int64_t after_request(bool is_b, const WorkerSession&) override {
+    last_arm_ = is_b;
+    watcher_ = {};  // stops and joins
+    const std::int64_t end = now();
+    const std::size_t arm = is_b ? 1 : 0;
+    peak_[arm] = std::max(peak_[arm], held_[arm] + std::max(most_, end) - last_);
+    settle(is_b, end);
+    return std::max<std::int64_t>(peak_[arm], 1);
+  }
+
+ private:
+  std::int64_t now() const { return static_cast<std::int64_t>(read_()); }
+  void settle(bool is_b, std::int64_t used) {
+    const std::size_t arm = is_b ? 1 : 0;
+    held_[arm] += used - last_;
+    peak_[arm] = std::max(peak_[arm], held_[arm]);
+    last_ = used;
+  }
+
+  std::function<std::uint64_t()> read_;
+  std::array<std::int64_t, 2> held_{}, peak_{};
+  std::int64_t last_ = 0, most_ = 0;  ///< most_ is the watcher's while it runs
+  bool last_arm_ = false;
+  std::jthread watcher_;
+};
 
 /// Share of each phase in the sum of all phases over all ranks.
 std::map<std::string, double> phase_shares(const std::vector<RankReport>& ranks) {
@@ -62,14 +118,19 @@ std::map<std::string, double> phase_shares(const std::vector<RankReport>& ranks)
 
 }  // namespace
 
-CostMeter cost_meter(const LaneConfig& lane) {
-  if (lane.metric != "peak_memory") return {};
-  if (lane.gpus > 0) {
-    throw Unavailable("lane " + lane.name +
-                      " measures the memory of a GPU and no NVIDIA driver was found; choose "
-                      "another lane");
+std::unique_ptr<CostMeter> shared_memory_meter(std::function<std::uint64_t()> read) {
+  return std::make_unique<SharedMemoryMeter>(std::move(read));
+}
+
+std::unique_ptr<CostMeter> cost_meter(const LaneConfig& lane, const LaneGpus& gpus) {
+  if (lane.metric != "peak_memory") return nullptr;
+  if (lane.gpus == 0) return std::make_unique<ResidentMeter>();
+  const auto sampler = std::make_shared<GpuSampler>(gpus.uuids);
+  if (!sampler->memory_used()) {
+    throw Unavailable("lane " + lane.name + ": the driver does not tell the memory in use on " +
+                      gpus.name + "; choose another lane");
   }
-  return resident_peak;
+  return shared_memory_meter([sampler] { return sampler->memory_used().value_or(0); });
 }
 
 nlohmann::json metric_fields(const std::string& metric, std::int64_t images,

@@ -2,19 +2,29 @@
 #pragma once
 
 #include "ditar/config/lane.h"
+#include "ditar/coordinator/lane_hardware.h"
 #include "ditar/coordinator/timing_block.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace ditar {
 
 /// "latency" and "throughput" cost nanoseconds of one request, which makes `images` images (the
-/// ratio of two times is that of two rates); "peak_memory" costs the largest resident size, in
-/// bytes, of all the group's ranks together, as the kernel counts it (VmHWM), whatever the worker
-/// says. @throws Unavailable for the memory of a GPU, which needs a meter of its own.
-CostMeter cost_meter(const LaneConfig& lane);
+/// ratio of two times is that of two rates) and need no meter: null. "peak_memory" costs bytes: on
+/// a CPU lane the largest resident size of all the group's ranks together, as the kernel counts it
+/// (VmHWM), on a GPU lane the most that the group held on `gpus`, as the driver counts it, whatever
+/// the worker says. @throws Unavailable if the driver does not tell.
+std::unique_ptr<CostMeter> cost_meter(const LaneConfig& lane, const LaneGpus& gpus);
+
+/// The meter behind a GPU lane, over any reading of the memory that all processes together use. The
+/// arms share the GPU, so what changes it while one of them starts or works is that one's; while a
+/// request runs, a thread of its own reads every millisecond. @param read  thread-safe
+std::unique_ptr<CostMeter> shared_memory_meter(std::function<std::uint64_t()> read);
 
 /// Fields of a record about one arm: metric_seconds (of a request) where the cost is time,
 /// images_per_second too for a throughput lane, metric_bytes for a memory lane. Empty if nothing

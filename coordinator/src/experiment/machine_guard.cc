@@ -1,5 +1,7 @@
 #include "ditar/coordinator/machine_guard.h"
 
+#include "ditar/topology_nvml/machine_facts.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,6 +99,85 @@ class HostGuard final : public MachineGuard {
   HostSample first_;
 };
 
+class GpuGuard final : public MachineGuard {
+ public:
+  explicit GpuGuard(std::function<std::vector<GpuSample>()> sample) : sample_(std::move(sample)) {}
+
+  void start(const std::vector<pid_t>&) override {
+    residents_.clear();
+    for (const GpuSample& gpu : sample_()) {
+      residents_.push_back(gpu.processes.value_or(std::vector<std::uint32_t>{}));
+    }
+  }
+  void begin_quad() override {
+    reasons_ = 0;
+    least_clock_ = 0;
+    cause_.clear();
+    arm_ = TimedArm::kNone;
+    heat_ns_ = heat(sample_());
+  }
+  void after_request(TimedArm arm) override { look(sample_(), arm); }
+
+  void end_quad(QuadRecord& quad) override {
+    quad.clock_reasons |= reasons_;
+    quad.sm_clock_mhz = least_clock_;
+    if (cause_.empty() || quad.is_void) return;
+    quad.is_void = true;
+    quad.throttled = throttled_;
+    quad.void_cause = cause_;
+    quad.arm_during_cause = arm_;
+  }
+
+ private:
+  static std::vector<std::uint64_t> heat(const std::vector<GpuSample>& gpus) {
+    std::vector<std::uint64_t> out;
+    for (const GpuSample& gpu : gpus) out.push_back(gpu.thermal_violation_ns.value_or(0));
+    return out;
+  }
+
+  void look(const std::vector<GpuSample>& gpus, TimedArm arm) {
+    const std::vector<std::uint64_t> now = heat(gpus);
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      const GpuSample& gpu = gpus[i];
+      const std::uint64_t bits = gpu.clock_reasons.value_or(0);
+      reasons_ |= bits;
+      const unsigned clock = gpu.sm_clock_mhz.value_or(0);
+      if (clock > 0 && (least_clock_ == 0 || clock < least_clock_)) least_clock_ = clock;
+      if (clocks_are_faulty(bits)) {
+        std::string names;
+        for (const std::string& name : clock_reason_names(bits)) names += " " + name;
+        blame(arm, true, "the clocks of a GPU were held down:" + names);
+      } else if (i < heat_ns_.size() && now[i] > heat_ns_[i]) {
+        blame(arm, true, "heat held the clocks of a GPU down");
+      }
+      for (const std::uint32_t pid : gpu.processes.value_or(std::vector<std::uint32_t>{})) {
+        if (i < residents_.size() &&
+            !std::binary_search(residents_[i].begin(), residents_[i].end(), pid)) {
+          blame(TimedArm::kBoth, false,
+                "process " + std::to_string(pid) + " came to compute on a GPU");
+        }
+      }
+    }
+    heat_ns_ = now;
+  }
+
+  void blame(TimedArm arm, bool throttled, const std::string& cause) {
+    if (!cause_.empty()) return;
+    cause_ = cause;
+    throttled_ = throttled;
+    arm_ = arm;
+  }
+
+  std::function<std::vector<GpuSample>()> sample_;
+  std::vector<std::vector<std::uint32_t>> residents_;
+  std::vector<std::uint64_t> heat_ns_;
+  std::uint64_t reasons_ = 0;
+  unsigned least_clock_ = 0;
+  std::string cause_;
+  bool throttled_ = false;
+  TimedArm arm_ = TimedArm::kNone;
+};
+
 class JoinedGuard final : public MachineGuard {
  public:
   explicit JoinedGuard(std::vector<std::unique_ptr<MachineGuard>> guards)
@@ -143,6 +224,10 @@ HostLimits host_limits(std::span<const BlockRecord> blocks) {
 
 std::unique_ptr<MachineGuard> make_host_guard(std::vector<int> cpus, const HostLimits& limits) {
   return std::make_unique<HostGuard>(std::move(cpus), limits);
+}
+
+std::unique_ptr<MachineGuard> make_gpu_guard(std::function<std::vector<GpuSample>()> sample) {
+  return std::make_unique<GpuGuard>(std::move(sample));
 }
 
 std::unique_ptr<MachineGuard> join_guards(std::vector<std::unique_ptr<MachineGuard>> guards) {

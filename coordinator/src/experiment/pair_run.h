@@ -22,7 +22,7 @@ struct PairPlan {
   std::uint64_t first_number = 0;  ///< of its blocks under that seed
   std::filesystem::path logs;
   MachineGuard* guard = nullptr;
-  CostMeter cost = {};
+  CostMeter* cost = nullptr;
 };
 
 struct PairResult {

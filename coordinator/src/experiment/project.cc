@@ -1,6 +1,7 @@
 #include "ditar/coordinator/project.h"
 
 #include "ditar/config/error.h"
+#include "ditar/topology_nvml/machine_facts.h"
 
 #include <sched.h>
 #include <sys/sysinfo.h>
@@ -60,6 +61,9 @@ HostFacts read_host_facts() {
   if (::sysinfo(&info) == 0) {
     facts.memory_bytes = static_cast<std::int64_t>(info.totalram) * info.mem_unit;
   }
+  const MachineFacts machine = read_machine();
+  facts.gpu_count = static_cast<int>(machine.gpus.size());
+  if (!machine.gpus.empty()) facts.gpu_name = machine.gpus.front().name;
   return facts;
 }
 

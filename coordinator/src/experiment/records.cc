@@ -22,6 +22,8 @@ json to_json(const BlockRecord& block) {
     }
     if (quad.foreign_load > 0.0) entry["foreign_load"] = quad.foreign_load;
     if (quad.steal > 0.0) entry["steal"] = quad.steal;
+    if (quad.sm_clock_mhz > 0) entry["sm_mhz"] = quad.sm_clock_mhz;
+    if (quad.clock_reasons > 0) entry["clock_reasons"] = quad.clock_reasons;
     quads.push_back(entry);
   }
   json out = {{"kind", to_string(block.kind)}, {"quads", quads}};
@@ -48,6 +50,8 @@ BlockRecord block_from(const json& entry) {
       quad.throttled = item.value("throttled", false);
       quad.foreign_load = item.value("foreign_load", 0.0);
       quad.steal = item.value("steal", 0.0);
+      quad.sm_clock_mhz = item.value("sm_mhz", 0U);
+      quad.clock_reasons = item.value("clock_reasons", std::uint64_t{0});
       for (const TimedArm arm : {TimedArm::kA, TimedArm::kB, TimedArm::kBoth}) {
         if (item.value("arm", "none") == to_string(arm)) quad.arm_during_cause = arm;
       }
@@ -234,6 +238,17 @@ double median_seconds(const std::vector<BlockRecord>& blocks, bool of_b) {
     }
   }
   return values.empty() ? 0.0 : median(values);
+}
+
+json to_json(const LaneGpus& gpus) {
+  return {{"key", hardware_key(gpus)},
+          {"gpu", gpus.name},
+          {"gpus", gpus.uuids.size()},
+          {"driver", gpus.driver},
+          {"cuda", gpus.cuda},
+          {"uuids", gpus.uuids},
+          {"off_target", gpus.off_target},
+          {"architectures", gpus.architectures}};
 }
 
 nlohmann::json parsed_or_null(const std::string& text) {

@@ -4,6 +4,7 @@
 #include "ditar/config/lane.h"
 #include "ditar/config/messages.h"
 #include "ditar/coordinator/isolation.h"
+#include "ditar/coordinator/lane_hardware.h"
 #include "ditar/coordinator/project.h"
 #include "ditar/coordinator/verdict/decision.h"
 
@@ -17,6 +18,7 @@ nlohmann::json to_json(const BlockRecord& block);
 nlohmann::json to_json(const Decision& decision);
 nlohmann::json to_json(const Calibration& calibration);
 nlohmann::json to_json(const HostFacts& facts);
+nlohmann::json to_json(const LaneGpus& gpus);
 /// {level, layers, hindrance, cannot_promise[]}
 nlohmann::json to_json(const Isolation& isolation);
 /// Every rank's report aggregated: min, mean, max over ranks, and the rank with the largest time.

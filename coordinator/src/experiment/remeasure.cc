@@ -44,7 +44,7 @@ class RemeasureFlow {
     }
     progress_.stage("build " + attempt.parent.substr(0, 12) + " and " +
                     attempt.commit.substr(0, 12));
-    const BuildResult candidate = parts_.build(project_.git.tree_of(attempt.commit));
+    const BuildResult candidate = parts_.build(lane_, project_.git.tree_of(attempt.commit));
     if (!candidate.ok) {
       out.upheld = attempt.verdict == "CRASH" && attempt.reason == "build";
       out.line = attempt.id + " does not build" +
@@ -82,7 +82,7 @@ class RemeasureFlow {
 
  private:
   Arm known_arm(const std::string& name, const std::string& commit) {
-    const BuildResult built = parts_.build(project_.git.tree_of(commit));
+    const BuildResult built = parts_.build(lane_, project_.git.tree_of(commit));
     if (!built.ok) {
       throw Error("commit " + commit.substr(0, 12) +
                       ", which was built before, does not: " + built.first_error,
@@ -105,10 +105,12 @@ class RemeasureFlow {
     plan_.seed = parts_.secret();
     plan_.logs = project_.layout.run(id) / "remeasure";
     plan_.guard = guard.get();
-    if (parts_.cost) plan_.cost = parts_.cost(lane_);
+    const auto cost = parts_.cost ? parts_.cost(lane_) : nullptr;
+    plan_.cost = cost.get();
     progress_.stage("speed: " + a.name + " against " + b.name);
     std::vector<BlockRecord> blocks = measure_pair(*launcher, a, b, plan_, progress_).blocks;
     plan_.guard = nullptr;
+    plan_.cost = nullptr;
     return blocks;
   }
 

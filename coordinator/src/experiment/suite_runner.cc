@@ -3,6 +3,7 @@
 #include "ditar/config/error.h"
 #include "ditar/coordinator/interrupt.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -38,6 +39,12 @@ std::vector<float> next_input(const std::vector<float>& x, const std::vector<flo
 }
 
 }  // namespace
+
+std::int64_t oracle_requests(const LaneConfig& lane) {
+  const std::int64_t covering = (lane.suite.oracle_items + lane.images - 1) / lane.images;
+  return std::max<std::int64_t>(covering,
+                                std::min(lane.suite.free_running_items, lane.suite.oracle_items));
+}
 
 std::vector<std::int32_t> suite_labels(const Task& task, std::int64_t item) {
   std::vector<std::int32_t> labels;

@@ -50,6 +50,7 @@ class BlockRun {
 
  private:
   void start_both() {
+    if (plan_.cost != nullptr) plan_.cost->begin_block();
     const bool b_first = (drawn_bits(plan_.seed, kLaunchOrderStream, plan_.number) & 1U) != 0;
     for (const bool is_b : {b_first, !b_first}) {
       const Arm& arm = is_b ? b_ : a_;
@@ -57,6 +58,7 @@ class BlockRun {
       StartOptions options;
       options.log_directory = plan_.log_directory / arm.name;
       (is_b ? session_b_ : session_a_) = launcher_.start(arm, options);
+      if (plan_.cost != nullptr) plan_.cost->after_start(is_b);
     }
     result_.load_ns_a = session_a_.load.elapsed_ns;
     result_.load_ns_b = session_b_.load.elapsed_ns;
@@ -95,7 +97,11 @@ class BlockRun {
   RunResult ask(bool is_b, const RunRequest& request) {
     throw_if_interrupted();
     failed_arm_ = (is_b ? b_ : a_).name;
-    RunResult result = (is_b ? session_b_ : session_a_).session->run(request);
+    WorkerSession& session = *(is_b ? session_b_ : session_a_).session;
+    if (plan_.cost != nullptr) plan_.cost->before_request(is_b);
+    RunResult result = session.run(request);
+    last_cost_ =
+        plan_.cost != nullptr ? plan_.cost->after_request(is_b, session) : result.elapsed_ns;
     (is_b ? result_.ranks_b : result_.ranks_a) = result.ranks;
     return result;
   }
@@ -137,10 +143,9 @@ class BlockRun {
     for (std::size_t i = 0; i < 4; ++i) {
       if (!is_b[i]) idle_b_.begin();
       runs[i] = time_arm(is_b[i], inputs[i]);
+      quad.cost[i] = last_cost_;
       if (!is_b[i]) idle_b_.end(runs[i].elapsed_ns);
       if (plan_.guard != nullptr) plan_.guard->after_request(is_b[i] ? TimedArm::kB : TimedArm::kA);
-      const WorkerSession& session = *(is_b[i] ? session_b_ : session_a_).session;
-      quad.cost[i] = plan_.cost ? plan_.cost(session, runs[i]) : runs[i].elapsed_ns;
     }
     if (plan_.guard != nullptr) plan_.guard->end_quad(quad);
     compare(runs[0], runs[1], is_b[0], first);
@@ -180,6 +185,7 @@ class BlockRun {
   BlockResult result_;
   IdleWatch idle_b_;
   std::uint64_t next_input_ = 0;
+  std::int64_t last_cost_ = 0;
 };
 
 }  // namespace

@@ -11,12 +11,13 @@ namespace {
 class LaneLauncher final : public WorkerLauncher {
  public:
   LaneLauncher(LaneConfig lane, LaunchSettings launch, std::filesystem::path model,
-               std::vector<int> cpus, Isolation isolate)
+               std::vector<int> cpus, Isolation isolate, std::vector<std::string> devices)
       : lane_(std::move(lane)),
         launch_(std::move(launch)),
         model_(std::move(model)),
         cpus_(std::move(cpus)),
-        isolate_(std::move(isolate)) {}
+        isolate_(std::move(isolate)),
+        devices_(std::move(devices)) {}
 
   LoadedWorker start(const Arm& arm, const StartOptions& options) override {
     throw_if_interrupted();
@@ -55,6 +56,7 @@ class LaneLauncher final : public WorkerLauncher {
     for (int rank = 0; rank < lane.ranks; ++rank) {
       RankPlacement placement;
       placement.threads = lane.threads;
+      if (!devices_.empty()) placement.device = devices_[static_cast<std::size_t>(rank)];
       for (int t = 0; t < lane.threads; ++t) {
         const std::size_t at = static_cast<std::size_t>(rank * lane.threads + t) % workers.size();
         if (std::find(placement.cpus.begin(), placement.cpus.end(), workers[at]) ==
@@ -73,6 +75,7 @@ class LaneLauncher final : public WorkerLauncher {
   std::filesystem::path model_;
   std::vector<int> cpus_;
   Isolation isolate_;
+  std::vector<std::string> devices_;
 };
 
 }  // namespace
@@ -92,13 +95,15 @@ CpuShare share_cpus(const LaneConfig& lane, const std::vector<int>& cpus) {
 std::unique_ptr<WorkerLauncher> make_lane_launcher(const LaneConfig& lane,
                                                    const LaunchSettings& launch,
                                                    std::filesystem::path model,
-                                                   std::vector<int> cpus, Isolation isolate) {
-  if (lane.gpus > 0) {
-    throw Unavailable("lane " + lane.name + " needs " + std::to_string(lane.gpus) +
-                      " GPU(s) and no NVIDIA driver was found; choose a CPU lane");
+                                                   std::vector<int> cpus, Isolation isolate,
+                                                   std::vector<std::string> devices) {
+  if (static_cast<int>(devices.size()) != (lane.gpus > 0 ? lane.ranks : 0)) {
+    throw Unavailable("lane " + lane.name + " has " + std::to_string(lane.ranks) +
+                      " rank(s) on GPUs, and " + std::to_string(devices.size()) +
+                      " GPU(s) were given to it");
   }
   return std::make_unique<LaneLauncher>(lane, launch, std::move(model), std::move(cpus),
-                                        std::move(isolate));
+                                        std::move(isolate), std::move(devices));
 }
 
 Task task_of(const LaneConfig& lane) {

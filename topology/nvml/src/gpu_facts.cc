@@ -99,6 +99,12 @@ GpuFacts read_gpu(const Api& api, Device device, int index, const std::string& p
   if (const auto pci = reader.read<PciInfo>("PCI address", api.pci_info, device)) {
     facts.pci = sysfs::normal_pci(std::string(pci->bus_id, strnlen(pci->bus_id, 32)));
   }
+  int major = 0, minor = 0;
+  const int capability =
+      api.compute_capability ? api.compute_capability(device, &major, &minor) : kNotFound;
+  if (reader.accept("compute capability", api.compute_capability != nullptr, capability)) {
+    facts.compute_capability = 10 * major + minor;
+  }
   facts.sm_clock_mhz = reader.read<unsigned>("SM clock", api.clock, device, int{kClockSm});
   facts.memory_clock_mhz =
       reader.read<unsigned>("memory clock", api.clock, device, int{kClockMemory});

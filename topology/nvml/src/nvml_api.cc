@@ -24,6 +24,7 @@ void load_device(void* library, Api& api) {
   load(library, api.name, {"nvmlDeviceGetName"});
   load(library, api.uuid, {"nvmlDeviceGetUUID"});
   load(library, api.pci_info, {"nvmlDeviceGetPciInfo_v3"});
+  load(library, api.compute_capability, {"nvmlDeviceGetCudaComputeCapability"});
   load(library, api.clock, {"nvmlDeviceGetClockInfo"});
   load(library, api.max_clock, {"nvmlDeviceGetMaxClockInfo"});
   load(library, api.clock_reasons,
@@ -37,6 +38,7 @@ void load_device(void* library, Api& api) {
   load(library, api.ecc, {"nvmlDeviceGetEccMode"});
   load(library, api.mig, {"nvmlDeviceGetMigMode"});
   load(library, api.processes, {"nvmlDeviceGetComputeRunningProcesses_v3"});
+  load(library, api.violation, {"nvmlDeviceGetViolationStatus"});
 }
 
 void load_links(void* library, Api& api) {

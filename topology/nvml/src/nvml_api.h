@@ -36,6 +36,11 @@ struct ProcessInfo {
   unsigned gpu_instance, compute_instance;
 };
 
+struct Violation {
+  unsigned long long reference_us, violation_ns;
+};
+
+enum Policy : int { kPolicyThermal = 1 };
 enum Clock : int { kClockSm = 1, kClockMemory = 2 };
 enum P2pCapability : int { kP2pRead = 0, kP2pWrite = 1, kP2pNvlink = 2 };
 enum RemoteType : int { kRemoteGpu = 0, kRemoteSwitch = 2 };
@@ -53,6 +58,7 @@ struct Api {
   int (*name)(Device, char*, unsigned) = nullptr;
   int (*uuid)(Device, char*, unsigned) = nullptr;
   int (*pci_info)(Device, PciInfo*) = nullptr;
+  int (*compute_capability)(Device, int*, int*) = nullptr;
   int (*clock)(Device, int, unsigned*) = nullptr;
   int (*max_clock)(Device, int, unsigned*) = nullptr;
   int (*clock_reasons)(Device, unsigned long long*) = nullptr;
@@ -65,6 +71,7 @@ struct Api {
   int (*ecc)(Device, int*, int*) = nullptr;
   int (*mig)(Device, unsigned*, unsigned*) = nullptr;
   int (*processes)(Device, unsigned*, ProcessInfo*) = nullptr;
+  int (*violation)(Device, int, Violation*) = nullptr;
   int (*pcie_gen)(Device, unsigned*) = nullptr;
   int (*pcie_width)(Device, unsigned*) = nullptr;
   int (*max_pcie_gen)(Device, unsigned*) = nullptr;

@@ -56,8 +56,8 @@ struct LaneConfig {
   std::string hardware = "cpu";  ///< "cpu", or a GPU's whole product name ("NVIDIA RTX A5500")
 
   std::string model_path;    ///< relative to the repository root
-  std::string model_sha256;  ///< 64 hex digits; empty for weights made by `model_preset`
-  std::string model_preset;  ///< "xl2-256", ...: weights made from a seed; empty: read the file
+  std::string model_sha256;  ///< 64 hex digits
+  std::string model_preset;  ///< "dit-xl2-256", ...: weights made from a seed; empty: read the file
   std::string judge_path;    ///< empty where the lane has no required scores
   std::string judge_sha256;
   std::int64_t channels = 0, height = 0, width = 0;  ///< of the denoised latent (or pixels)

@@ -23,6 +23,9 @@ struct BuildRequest {
   std::string build_type = "Release";
   std::vector<std::string> cmake_options;  ///< "-DNAME=value"
   std::vector<std::string> environment_allow = {"PATH", "LANG"};
+  /// Architectures of native GPU code (86: sm_86). Empty: no CUDA. nvcc is found by PATH, CUDA_HOME
+  /// or /usr/local/cuda.
+  std::vector<int> cuda_architectures;
   int jobs = 0;  ///< 0: one per CPU this process may use
   std::chrono::milliseconds timeout{300'000};
   bool fresh = false;                         ///< empty the slot first
@@ -47,8 +50,8 @@ struct BuildResult {
 
 /// Blocks until the worker is built, fails or the time is up. A compile error is a result, not an
 /// exception, and so is a cancelled build (phase "cancelled"). @throws DataError if the tree cannot
-/// be exported, Unavailable if cmake or ninja or a compiler is missing, Error (exit 75) if another
-/// build holds the slot, IoError.
+/// be exported, Unavailable if cmake, ninja, a compiler or (for CUDA) nvcc is missing, Error (exit
+/// 75) if another build holds the slot, IoError.
 BuildResult build_candidate(const GitRepository& git, const BuildRequest& request);
 
 /// Exports a tree to `state_directory`/trees/<tree> if it is not there yet; gives the folder.

@@ -7,6 +7,7 @@
 #include "ditar/coordinator/attempts.h"
 #include "ditar/coordinator/candidate_build.h"
 #include "ditar/coordinator/judgement.h"
+#include "ditar/coordinator/lane_hardware.h"
 #include "ditar/coordinator/progress.h"
 #include "ditar/coordinator/project.h"
 #include "ditar/coordinator/timing_block.h"
@@ -32,15 +33,20 @@ struct ExperimentRequest {
 struct FlowParts {
   std::function<std::unique_ptr<WorkerLauncher>(const LaneConfig&)> launcher;
   std::function<std::unique_ptr<QualityJudge>(const LaneConfig&)> quality;
-  std::function<BuildResult(const std::string& tree)> build;
+  std::function<BuildResult(const LaneConfig&, const std::string& tree)> build;
   Isolation isolation;                    ///< the fence that launcher and build use; for receipts
   std::function<std::uint64_t()> secret;  ///< 64 unpredictable bits
   /// What watches the machine under a block, and what a request costs. Empty: nothing and time.
   std::function<std::unique_ptr<MachineGuard>(const LaneConfig&, const HostLimits&)> guard;
-  std::function<CostMeter(const LaneConfig&)> cost;
+  std::function<std::unique_ptr<CostMeter>(const LaneConfig&)> cost;
+  /// The GPUs that the lane runs on. Empty: none, as on a CPU lane.
+  std::function<LaneGpus(const LaneConfig&)> gpus;
   /// Seconds on a steady clock, for the time limit of an experiment. Empty: the machine's own.
   std::function<double()> clock;
 };
+/// The lane's weights, checked by their hash. Synthetic ones are made in seconds, below
+/// .autoresearch/ models, if they are not there. @throws DataError, IoError.
+std::filesystem::path lane_model(const Project& project, const LaneConfig& lane);
 /// The real parts for a project.
 FlowParts real_parts(const Project& project);
 
@@ -65,6 +71,7 @@ struct BaselineOutcome {
   std::string metric_text;      ///< "41.2 ms per request", "3.10 images/s", "812.3 MB"
   Calibration noise;
   double detectable_percent = 0.0;  ///< smallest gain seen with a probability of about 0.8
+  double oracle_error = 0.0;        ///< of the original's worst single step, relative L2
   std::string scores_json, self_test_json;
   double seconds = 0.0;
 };

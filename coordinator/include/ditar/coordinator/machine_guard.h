@@ -4,9 +4,11 @@
 #pragma once
 
 #include "ditar/coordinator/verdict/timing_record.h"
+#include "ditar/topology_nvml/gpu_sampler.h"
 
 #include <sys/types.h>
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -40,6 +42,13 @@ HostLimits host_limits(std::span<const BlockRecord> blocks);
 /// the CPUs worked beyond that, in shares of quad time x CPUs; less than three clock ticks a CPU
 /// are not told apart from rounding and count as none.
 std::unique_ptr<MachineGuard> make_host_guard(std::vector<int> cpus, const HostLimits& limits);
+
+/// Voids a quad, both arms at once, where heat, a hardware slowdown or the power brake held a GPU's
+/// clocks down, or where a process computed on it that was not there when the block began. Reads at
+/// the edges of each request; the arm whose request ended is the one that the cause is told of. The
+/// power cap is normal at full load: it is recorded and voids nothing.
+/// @param sample  of the lane's GPUs, in the same order each time
+std::unique_ptr<MachineGuard> make_gpu_guard(std::function<std::vector<GpuSample>()> sample);
 
 /// All of `guards` in turn. Null ones are left out.
 std::unique_ptr<MachineGuard> join_guards(std::vector<std::unique_ptr<MachineGuard>> guards);

@@ -3,6 +3,7 @@
 // lane. Functions without state; each uses one session at a time and blocks while it works.
 #pragma once
 
+#include "ditar/config/lane.h"
 #include "ditar/coordinator/progress.h"
 #include "ditar/coordinator/task.h"
 #include "ditar/coordinator/worker_session.h"
@@ -29,6 +30,10 @@ struct SuiteOutputs {
   std::vector<RankReport> ranks;            ///< of the last request, with the peaks so far
   double seconds = 0.0;
 };
+
+/// Items whose trajectories the oracle walks: enough for `oracle_items` images, and for batches of
+/// many images still at least `free_running_items` requests where there are as many images.
+std::int64_t oracle_requests(const LaneConfig& lane);
 
 /// Labels of item `item` of a suite: classes in turn, so that every class is there equally often.
 std::vector<std::int32_t> suite_labels(const Task& task, std::int64_t item);

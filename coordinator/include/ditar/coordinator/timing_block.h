@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,8 +28,18 @@ struct KeptOutput {
   std::vector<float> values;
 };
 
-/// What a request cost, less being better. Called after the run, outside the timed part.
-using CostMeter = std::function<std::int64_t(const WorkerSession&, const RunResult&)>;
+/// What a request cost where that is not its time, less being better. Every call lies outside the
+/// timed part. One meter serves one block after the other; one thread.
+class CostMeter {
+ public:
+  virtual ~CostMeter() = default;
+  /// A block begins: none of its groups is up.
+  virtual void begin_block() {}
+  /// Arm A or B is up, its model loaded.
+  virtual void after_start(bool /*is_b*/) {}
+  virtual void before_request(bool /*is_b*/) {}
+  virtual std::int64_t after_request(bool is_b, const WorkerSession& session) = 0;
+};
 
 struct BlockPlan {
   int quads = 4;           ///< valid ones; a void quad is repeated, at most 2 * quads times in all
@@ -40,7 +49,7 @@ struct BlockPlan {
   OutputRule rule;
   std::filesystem::path log_directory;
   MachineGuard* guard = nullptr;  ///< borrowed; null: no quad is voided
-  CostMeter cost = {};            ///< empty: RunResult::elapsed_ns
+  CostMeter* cost = nullptr;      ///< borrowed; null: RunResult::elapsed_ns
 };
 
 struct BlockResult {

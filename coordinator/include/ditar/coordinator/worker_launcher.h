@@ -47,10 +47,13 @@ class WorkerLauncher {
 /// @param model    absolute path of the lane's weights; ranks may read it, its knobs and nothing
 /// else
 /// @param isolate  the fence around every group
+/// @param devices  UUID of each rank's GPU, in rank order; empty: every rank is on the CPU
+/// @throws Unavailable if the lane has GPUs and `devices` does not name one for each
 std::unique_ptr<WorkerLauncher> make_lane_launcher(const LaneConfig& lane,
                                                    const LaunchSettings& launch,
                                                    std::filesystem::path model,
-                                                   std::vector<int> cpus, Isolation isolate);
+                                                   std::vector<int> cpus, Isolation isolate,
+                                                   std::vector<std::string> devices = {});
 
 /// The CPUs that the lane's ranks get, and those left for the coordinator (all, if none are left).
 struct CpuShare {

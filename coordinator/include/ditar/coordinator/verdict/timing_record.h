@@ -35,6 +35,9 @@ struct QuadRecord {
   TimedArm arm_during_cause = TimedArm::kNone;  ///< which arm ran when the cause was seen
   /// Share of the workers' CPU time that others used, and that the host took away, over the quad.
   double foreign_load = 0.0, steal = 0.0;
+  /// NVML's reasons for lower clocks seen over the quad, and the lowest SM clock; 0: no GPU.
+  std::uint64_t clock_reasons = 0;
+  unsigned sm_clock_mhz = 0;
 };
 
 struct BlockRecord {

@@ -39,7 +39,8 @@ struct ComputeProcess {
 /// One GPU. An empty optional was not available; `missing` says why, one entry per fact.
 struct GpuFacts {
   int index = 0;
-  std::string name, uuid, pci;  ///< pci in sysfs form, "0000:3b:00.0"
+  std::string name, uuid, pci;            ///< pci in sysfs form, "0000:3b:00.0"
+  std::optional<int> compute_capability;  ///< 86: native code is sm_86
   std::optional<unsigned> sm_clock_mhz, memory_clock_mhz, max_sm_clock_mhz;
   std::optional<std::uint64_t> clock_reasons;
   std::optional<unsigned> temperature_c;
