@@ -137,6 +137,8 @@ FlowParts ScriptedFlow::parts() {
     return built;
   };
   parts.secret = [this] { return draws_ += 0x9e3779b97f4a7c15ULL; };
+  parts.tools = [this](const LaneConfig&) { return world.tools; };
+  parts.floor = [this](const LaneConfig&, const Arm&) { return world.floor; };
   parts.clock = [this] { return world.seconds; };
   return parts;
 }

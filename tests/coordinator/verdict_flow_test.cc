@@ -1,6 +1,7 @@
 // Whole experiments against scripted workers: what the ledger holds is enough to decide again, and
 // nothing in it can be changed unseen.
 #include "ditar/config/error.h"
+#include "ditar/coordinator/time_floor.h"
 #include "ditar/coordinator/version.h"
 #include "experiment/lane_metric.h"
 #include "experiment/records.h"
@@ -287,6 +288,74 @@ TEST_F(VerdictFlowTest, TracesOfTheCandidateAreItsVerdict) {
     EXPECT_EQ(outcome.attempt.reason, reason) << outcome.attempt.why;
     flow_.scratch.shell("git reset -q --hard HEAD^");
   }
+}
+
+TEST_F(VerdictFlowTest, ATimeThatTheArithmeticForbidsIsSuspect) {
+  // A scripted request takes 10 ms. Two steps of 1e9 at twice 1.05e11 per second: 9.52 ms.
+  flow_.world.floor = {1e9, 1.05e11, 2, "fp32", false};
+  flow_.baseline();
+  EXPECT_EQ(flow_.experiment(0.03, "above the floor").attempt.verdict, "KEEP");
+  const ExperimentOutcome below = flow_.experiment(0.2, "below the floor");
+  EXPECT_EQ(below.last_line.substr(0, 16), "DISCARD(suspect)") << below.last_line;
+  EXPECT_NE(below.attempt.why.find("9.524 ms"), std::string::npos) << below.attempt.why;
+  EXPECT_TRUE(faults_of(flow_.records(), flow_).empty());
+}
+
+TEST_F(VerdictFlowTest, AnotherToolThanTheBaselinesIsRefused) {
+  flow_.world.tools = {{"git", "/usr/bin/git", std::string(64, '1')},
+                       {"c++", "/usr/bin/g++", std::string(64, '2')}};
+  flow_.baseline();
+  EXPECT_EQ(flow_.experiment(0.03).attempt.verdict, "KEEP");
+  const auto refused = [this](double gain) -> std::string {
+    try {
+      flow_.experiment(gain);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_code(), ExitCode::kRules);
+      return error.message();
+    }
+    return "not refused";
+  };
+  flow_.world.tools[1].path = "/home/user/bin/c++";
+  EXPECT_NE(refused(0.05).find("c++ is /home/user/bin/c++"), std::string::npos);
+  flow_.world.tools[1] = {"c++", "/usr/bin/g++", std::string(64, '3')};
+  EXPECT_NE(refused(0.06).find("sha256 333333333333"), std::string::npos);
+}
+
+TEST(TrustedToolsTest, AreTheMachinesOwn) {
+  Settings settings;
+  settings.build.environment_allow = {"PATH"};
+  for (const TrustedTool& tool : trusted_tools(settings, LaneConfig{})) {
+    EXPECT_EQ(tool.path.front(), '/') << tool.name;
+    EXPECT_EQ(tool.sha256.size(), 64U) << tool.name;
+  }
+  EXPECT_EQ(trusted_tools(settings, LaneConfig{}).size(), 5U);
+}
+
+TEST(TimeFloorTest, OwesWhatItsClassPromises) {
+  const TimeFloor floor{1e9, 1e11, 10, "fp32", false};
+  EXPECT_DOUBLE_EQ(floor.least_ns("exact"), 5e7);
+  EXPECT_DOUBLE_EQ(floor.least_ns("numerical"), 5e7);
+  EXPECT_DOUBLE_EQ(floor.least_ns("approximate"), 5e6);
+  EXPECT_DOUBLE_EQ(floor.least_ns("quantization"), 1.25e6);
+  TimeFloor gpu = floor;
+  gpu.on_gpu = true;
+  EXPECT_DOUBLE_EQ(gpu.least_ns("exact"), 5e7 / 16.0);
+  gpu.precision = "fp16";
+  EXPECT_DOUBLE_EQ(gpu.least_ns("exact"), 5e7);
+  EXPECT_EQ(TimeFloor{}.least_ns("exact"), 0.0);
+  const TimeFloor again = time_floor_from(to_json(floor));
+  EXPECT_DOUBLE_EQ(again.least_ns("exact"), 5e7);
+}
+
+TEST(TimeFloorTest, ReadsTheWorkersProfile) {
+  const json profile = {{"measured",
+                         {{"device", "cpu"},
+                          {"precision", "fp32"},
+                          {"ceilings", {{"matmul_tflops", 0.1}}},
+                          {"groups", {{{"flops", 3e8}}, {{"flops", 7e8}}}}}}};
+  const TimeFloor floor = time_floor_of(profile, 10);
+  EXPECT_DOUBLE_EQ(floor.least_ns("exact"), 5e7);
+  EXPECT_THROW(time_floor_of(json::object(), 10), DataError);
 }
 
 TEST_F(VerdictFlowTest, AnotherProgramThanTheBaselinesIsRefused) {

@@ -1,3 +1,4 @@
+#include "adversarial/judge_case.h"
 #include "ditar/config/error.h"
 #include "ditar/config/json_document.h"
 #include "ditar/coordinator/adversarial.h"
@@ -23,7 +24,7 @@ std::string text_of_file(const std::filesystem::path& file) {
 void check_keys(const json& body, const std::filesystem::path& file) {
   static const std::set<std::string> kKnown = {
       "what",  "kind",    "classification", "expected",    "edits",
-      "knobs", "not_run", "links",          "environment", "because"};
+      "knobs", "not_run", "links",          "environment", "because", "act"};
   for (const auto& [key, value] : body.items()) {
     if (!kKnown.contains(key)) throw DataError(file.string() + ": unknown key \"" + key + "\"");
   }
@@ -58,12 +59,14 @@ AdversarialCase read_case(const std::filesystem::path& folder) {
     out.knobs = texts(body, "knobs");
     out.links = texts(body, "links");
     out.environment = texts(body, "environment");
+    out.act = body.value("act", "");
   } catch (const json::exception& error) {
     throw DataError(file.string() + ": " + error.what());
   }
   if (out.kind != "cheat" && out.kind != "honest") {
     throw DataError(file.string() + ": kind is \"cheat\" or \"honest\", not \"" + out.kind + "\"");
   }
+  if (!is_act(out.act)) throw DataError(file.string() + ": unknown act \"" + out.act + "\"");
   if (std::filesystem::exists(folder / "engine.cc")) {
     out.engine = text_of_file(folder / "engine.cc");
   }

@@ -48,7 +48,8 @@ ScratchClone::ScratchClone(const std::filesystem::path& root, std::filesystem::p
   git({"checkout", "--quiet", "-B", kBranch});
 }
 
-void ScratchClone::git(const std::vector<std::string>& arguments) const {
+std::string ScratchClone::git(const std::vector<std::string>& arguments,
+                              const std::string& input) const {
   ProcessSpec spec;
   spec.program = find_program("git");
   spec.arguments = {"-c", "core.hooksPath=/dev/null",  "-c", "user.name=adversarial suite",
@@ -59,9 +60,11 @@ void ScratchClone::git(const std::vector<std::string>& arguments) const {
                       {"PATH", "/usr/bin:/bin"},
                       {"LC_ALL", "C"}};
   spec.directory = folder_;
+  spec.input = input;
   spec.timeout = std::chrono::minutes(5);
   const ProcessResult result = run_process(spec);
   if (!result.ok()) throw IoError("git " + arguments.front() + " failed: " + result.errors);
+  return result.output.substr(0, result.output.find_last_not_of('\n') + 1);
 }
 
 void ScratchClone::reset() {
@@ -113,6 +116,26 @@ void ScratchClone::commit(const AdversarialCase& one, const std::string& shared_
   }
   git({"add", "-A"});
   git({"commit", "--quiet", "--no-verify", "-m", one.what});
+}
+
+void ScratchClone::amend(const std::string& message) {
+  put_content(folder_ / "kernels/amended.txt", message + "\n");
+  git({"add", "-A"});
+  git({"commit", "--quiet", "--no-verify", "--amend", "-m", message});
+}
+
+void ScratchClone::amend_message(const std::string& message) const {
+  git({"commit", "--quiet", "--no-verify", "--amend", "-m", message});
+}
+
+void ScratchClone::commit_parent_path() const {
+  const std::string blob = git({"hash-object", "-w", "--stdin"}, "overwritten\n");
+  const std::string entries =
+      git({"ls-tree", "HEAD"}) + "\n100644 blob " + blob + "\t..\n";
+  const std::string tree = git({"mktree"}, entries);
+  const std::string commit =
+      git({"commit-tree", tree, "-p", "HEAD^", "-m", "a tree that climbs out"});
+  git({"update-ref", "HEAD", commit});
 }
 
 }  // namespace ditar

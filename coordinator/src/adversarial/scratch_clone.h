@@ -19,9 +19,14 @@ class ScratchClone {
   void reset();
   /// Makes the case's commit. @throws DataError if an edit does not fit the sources.
   void commit(const AdversarialCase& one, const std::string& shared_engine);
+  /// Replaces HEAD by a commit with one more file, or with another message alone.
+  void amend(const std::string& message);
+  void amend_message(const std::string& message) const;
+  /// Replaces HEAD by a commit whose tree has one more entry, "..".
+  void commit_parent_path() const;
 
  private:
-  void git(const std::vector<std::string>& arguments) const;
+  std::string git(const std::vector<std::string>& arguments, const std::string& input = "") const;
   void edit(const AdversarialCase& one, const CaseEdit& edit) const;
   void splice_engine(const AdversarialCase& one, const std::string& shared_engine) const;
   void set_knobs(const AdversarialCase& one) const;

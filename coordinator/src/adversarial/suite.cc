@@ -1,15 +1,13 @@
+#include "adversarial/judge_case.h"
 #include "adversarial/scratch_clone.h"
 #include "ditar/config/error.h"
 #include "ditar/coordinator/experiment_flow.h"
 #include "ditar/coordinator/interrupt.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <optional>
 
 namespace ditar {
 namespace {
@@ -34,32 +32,6 @@ std::vector<AdversarialCase> chosen(std::vector<AdversarialCase> cases,
   return cases;
 }
 
-/// Variables of this process for one scope.
-class EnvironmentScope {
- public:
-  explicit EnvironmentScope(const std::map<std::string, std::string>& variables) {
-    for (const auto& [name, value] : variables) {
-      const char* old = ::getenv(name.c_str());
-      before_[name] = old == nullptr ? std::nullopt : std::optional<std::string>(old);
-      ::setenv(name.c_str(), value.c_str(), 1);
-    }
-  }
-  ~EnvironmentScope() {
-    for (const auto& [name, value] : before_) {
-      if (value) {
-        ::setenv(name.c_str(), value->c_str(), 1);
-      } else {
-        ::unsetenv(name.c_str());
-      }
-    }
-  }
-  EnvironmentScope(const EnvironmentScope&) = delete;
-  EnvironmentScope& operator=(const EnvironmentScope&) = delete;
-
- private:
-  std::map<std::string, std::optional<std::string>> before_;
-};
-
 void measure_baseline(const Project& project, const FlowParts& parts, Progress& progress) {
   for (int attempt = 1;; ++attempt) {
     try {
@@ -71,34 +43,6 @@ void measure_baseline(const Project& project, const FlowParts& parts, Progress& 
       progress.note(error.message());
     }
   }
-}
-
-void judge(CaseResult& result, const Project& project, const FlowParts& parts, Progress& progress) {
-  ExperimentRequest request;
-  request.classification = result.what.classification;
-  request.description = result.what.name + ": " + result.what.what;
-  request.again = true;
-  request.command = "dit-ar doctor --adversarial --case " + result.what.name;
-  try {
-    const EnvironmentScope environment(result.what.environment);
-    const ExperimentOutcome outcome = run_experiment_flow(project, parts, request, progress);
-    const Attempt& attempt = outcome.attempt;
-    result.verdict = attempt.verdict + (attempt.reason.empty() ? "" : "(" + attempt.reason + ")");
-    result.reason = attempt.why;
-  } catch (const Error& error) {
-    throw_if_interrupted();
-    result.verdict = error.exit_code() == ExitCode::kRules ? "REFUSED" : "ERROR";
-    result.reason = error.message();
-  }
-  const auto& expected = result.what.expected;
-  result.as_expected =
-      std::find(expected.begin(), expected.end(), result.verdict) != expected.end();
-  const auto& because = result.what.because;
-  result.as_expected = result.as_expected &&
-                       (because.empty() ||
-                        std::any_of(because.begin(), because.end(), [&](const std::string& words) {
-                          return result.reason.find(words) != std::string::npos;
-                        }));
 }
 
 }  // namespace
@@ -135,7 +79,7 @@ std::vector<CaseResult> run_adversarial_suite(const Project& project,
       progress.note("case " + one.name);
       clone.reset();
       clone.commit(one, shared_engine);
-      judge(result, scratch, parts, progress);
+      judge_case(result, clone, scratch, parts, progress);
     } else {
       result.verdict = "not_run";
       result.reason = one.not_run;

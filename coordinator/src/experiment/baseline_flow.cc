@@ -57,11 +57,13 @@ class BaselineFlow {
     settle_session(project_, ledger_, session_);
     project_.layout.create();
     if (parts_.gpus) gpus_ = parts_.gpus(lane_);
+    if (parts_.tools) tools_ = to_json(parts_.tools(lane_));
     build();
     launcher_ = parts_.launcher(lane_);
     pin_to_cpus(share_cpus(lane_, allowed_cpus()).coordinator);
     measure_quality();
     calibrate_noise();
+    measure_floor();
     outcome_.commit = session_.original;
     outcome_.seconds = since(start);
     record();
@@ -185,6 +187,14 @@ class BaselineFlow {
     outcome_.metric_text = metric_text(metric);
   }
 
+  void measure_floor() {
+    if (!parts_.floor) return;
+    const auto start = Clock::now();
+    progress_.stage("floor: what the machine can compute at best");
+    floor_ = parts_.floor(lane_, arm_);
+    times_["floor"] = since(start);
+  }
+
   std::string joined_reasons() const {
     std::string reasons;
     for (const std::string& reason : outcome_.noise.reasons) {
@@ -231,6 +241,8 @@ class BaselineFlow {
                   json::parse(outcome_.self_test_json.empty() ? "[]" : outcome_.self_test_json)},
                  {"memory_bytes", memory},
                  {"oracle_error", outcome_.oracle_error},
+                 {"tools", tools_},
+                 {"time_floor", to_json(floor_)},
                  {"ranks", aggregate(peak_)},
                  {"model_sha256", lane_.model_sha256},
                  {"hardware", to_json(gpus_)},
@@ -261,6 +273,8 @@ class BaselineFlow {
   BuildResult build_;
   Arm arm_;
   LaneGpus gpus_;
+  TimeFloor floor_;
+  json tools_;  ///< null: not watched
   std::unique_ptr<WorkerLauncher> launcher_;
   OracleReference oracle_;
   SuiteOutputs original_;

@@ -89,6 +89,13 @@ void ExperimentRun::refuse_what_rules_forbid() {
            (then.empty() ? std::string("none recorded") : then.substr(0, 12)) +
            "); run that one, or measure anew: dit-ar baseline");
   }
+  if (parts_.tools) {
+    const std::string changed =
+        changed_tool(baseline_.value("tools", json()), parts_.tools(lane_));
+    if (!changed.empty()) {
+      refuse(changed + "; call dit-ar with that one first on PATH, or measure anew: dit-ar baseline");
+    }
+  }
   if (parts_.gpus) gpus_ = parts_.gpus(lane_);
   const auto measured = baseline_.find("hardware");
   if (measured != baseline_.end() && measured->value("key", "") != hardware_key(gpus_)) {

@@ -184,6 +184,7 @@ BlockRecord ExperimentRun::measure_block(BlockKind kind, std::uint64_t number) {
                       "timed outputs that agree with the untimed ones"};
       }
       check_traces(result);
+      check_floor(record);
       idle_busy_ns_ = std::max(idle_busy_ns_, result.idle_busy_ns);
       if (!result.idle_fault.empty()) {
         throw Verdict{"DISCARD", "activity", result.idle_fault,
@@ -216,6 +217,25 @@ void ExperimentRun::check_traces(const BlockResult& result) const {
                   "its phases account for %.1f %% of its own time, the best's for %.1f %%",
                   100.0 * own, 100.0 * best);
     discard("report", text);
+  }
+}
+
+void ExperimentRun::check_floor(const BlockRecord& block) const {
+  const auto found = baseline_.find("time_floor");
+  if (found == baseline_.end() || cost_ != nullptr) return;
+  const double least = time_floor_from(*found).least_ns(request_.classification);
+  for (const QuadRecord& quad : block.quads) {
+    const bool baab = quad.order == QuadOrder::kBaab;
+    const std::int64_t own = std::min(quad.cost[baab ? 0 : 1], quad.cost[baab ? 3 : 2]);
+    if (quad.is_void || static_cast<double>(own) >= least) continue;
+    char text[240];
+    std::snprintf(text, sizeof text,
+                  "a request took %.3f ms, and the network's arithmetic alone takes %.3f ms at twice "
+                  "the rate that this machine showed",
+                  static_cast<double>(own) * 1e-6, least * 1e-6);
+    throw Verdict{"DISCARD", "suspect", text,
+                  "times that the arithmetic allows; if the machine was measured too low: dit-ar "
+                  "baseline"};
   }
 }
 

@@ -58,6 +58,8 @@ class ExperimentRun {
   void recheck_secretly();
   void recheck_untimed();
   void check_traces(const BlockResult& result) const;
+  /// DISCARD(suspect) where a request took less than the network's arithmetic can.
+  void check_floor(const BlockRecord& block) const;
   OutputRule output_rule() const;
   std::filesystem::path logs(const std::string& part) const;
 

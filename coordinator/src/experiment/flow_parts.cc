@@ -3,8 +3,10 @@
 #include "ditar/config/synthetic_model.h"
 #include "ditar/coordinator/experiment_flow.h"
 #include "ditar/coordinator/interrupt.h"
+#include "ditar/coordinator/subprocess.h"
 #include "experiment/lane_metric.h"
 
+#include <nlohmann/json.hpp>
 #include <sys/random.h>
 
 #include <memory>
@@ -29,6 +31,32 @@ std::uint64_t secret_bits() {
     throw IoError("the system gave no random bytes; try again");
   }
   return bits;
+}
+
+/// What the original's worker says of itself and of the machine; a second or two, unfenced, for it
+/// is the commit that the session trusts.
+TimeFloor measure_floor(const LaneConfig& lane, const Arm& original,
+                        const std::filesystem::path& model, const LaunchSettings& launch) {
+  ProcessSpec spec;
+  spec.program = original.worker;
+  const auto images = std::to_string(lane.images), threads = std::to_string(lane.threads);
+  nlohmann::json guidance = lane.guidance;
+  spec.arguments = {"profile",     "--model",      model.string(), "--knobs",   original.knobs.string(),
+                    "--precision", lane.precision, "--device",     lane.gpus > 0 ? "cuda" : "cpu",
+                    "--images",    images,         "--steps",      "2",         "--guidance",
+                    guidance.dump(), "--threads",  threads,        "--repeats", "3",
+                    "--json"};
+  spec.environment = allowed_environment(launch.environment_allow);
+  spec.environment.emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
+  spec.timeout = std::chrono::minutes(5);
+  spec.cancel = &interrupt_flag();
+  const ProcessResult result = run_process(spec);
+  throw_if_interrupted();
+  if (!result.ok()) {
+    throw Error("the original's worker made no profile of the machine: " + result.errors,
+                ExitCode::kTemporary);
+  }
+  return time_floor_of(nlohmann::json::parse(result.output), lane.steps);
 }
 
 }  // namespace
@@ -102,6 +130,12 @@ FlowParts real_parts(const Project& project) {
       guards.push_back(make_gpu_guard([sampler] { return sampler->sample(); }));
     }
     return join_guards(std::move(guards));
+  };
+  parts.tools = [&project](const LaneConfig& lane) {
+    return trusted_tools(project.settings, lane);
+  };
+  parts.floor = [&project](const LaneConfig& lane, const Arm& original) {
+    return measure_floor(lane, original, lane_model(project, lane), project.settings.launch);
   };
   parts.cost = [gpus](const LaneConfig& lane) { return cost_meter(lane, gpus(lane)); };
   return parts;

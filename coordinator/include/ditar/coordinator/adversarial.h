@@ -25,13 +25,15 @@ struct AdversarialCase {
   std::string what;  ///< one sentence
   std::string kind;  ///< "cheat" or "honest"
   std::string classification;
-  std::vector<std::string> expected;  ///< "DISCARD(quality)", ...: any of them is right
+  std::vector<std::string> expected;  ///< "DISCARD(quality)", "REFUSED", ...: any of them is right
   std::vector<std::string> because;   ///< the verdict's sentence holds one of these
   std::string not_run;                ///< why it cannot run on the CPU lane; empty: it can
   std::vector<CaseEdit> edits;
   std::map<std::string, std::string> knobs;        ///< engine.json: name to JSON value
   std::map<std::string, std::string> links;        ///< symlink to its target
-  std::map<std::string, std::string> environment;  ///< of dit-ar itself while it judges
+  /// Of dit-ar itself while it judges; ${CASE} in a value is the case's folder in the clone.
+  std::map<std::string, std::string> environment;
+  std::string act;     ///< what the submitter does beside the commit; empty: nothing
   std::string engine;  ///< text of engine.cc: a wrapper spliced in front of make_engine()
 };
 

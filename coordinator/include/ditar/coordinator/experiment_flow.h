@@ -10,7 +10,9 @@
 #include "ditar/coordinator/lane_hardware.h"
 #include "ditar/coordinator/progress.h"
 #include "ditar/coordinator/project.h"
+#include "ditar/coordinator/time_floor.h"
 #include "ditar/coordinator/timing_block.h"
+#include "ditar/coordinator/trusted_tools.h"
 #include "ditar/coordinator/verdict/decision.h"
 #include "ditar/coordinator/worker_launcher.h"
 
@@ -41,6 +43,10 @@ struct FlowParts {
   std::function<std::unique_ptr<CostMeter>(const LaneConfig&)> cost;
   /// The GPUs that the lane runs on. Empty: none, as on a CPU lane.
   std::function<LaneGpus(const LaneConfig&)> gpus;
+  /// The machine's programs that build and launch use. Empty: not watched.
+  std::function<std::vector<TrustedTool>(const LaneConfig&)> tools;
+  /// The least time of a request, measured with the original's worker. Empty: no floor.
+  std::function<TimeFloor(const LaneConfig&, const Arm& original)> floor;
   /// Seconds on a steady clock, for the time limit of an experiment. Empty: the machine's own.
   std::function<double()> clock;
 };
