@@ -6,6 +6,7 @@
 #include "ditar/kernels/ops/norm.h"
 #include "ditar/kernels/ops/patch.h"
 #include "ditar/kernels/ops/rearrange.h"
+#include "ditar/parallel/pulse.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@ namespace ditar {
 namespace {
 
 constexpr double kNormEps = 1e-6;
+constexpr double kSlowestFlops = 1e8;  // a second, of a loaded CPU in FP64
 constexpr int kMicroBatches = 8;  // a pipeline stage: 1/16 of the time is bubble with two stages
 
 const RankGroups& one_rank() {
@@ -165,6 +167,15 @@ void Denoiser::look(ConstTensorView values, const std::string& layer) const {
               " is not finite; run in a wider precision or look for damaged weights");
 }
 
+// An op of the CPU announces how long it may take; one of a GPU is only enqueued.
+void Denoiser::tick(const char* op, std::int64_t block, double flops) const {
+  auto allowed = kUsualOp;
+  if (stream_.device().type == DeviceType::kCpu) {
+    allowed += std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * flops / kSlowestFlops));
+  }
+  pulse_tick(op, block, allowed);
+}
+
 void Denoiser::linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
                       PhaseClock& clock) {
   layer.run(x, y, {.activation = activation, .gate = {}, .rows_per_image = 0, .residual = {}},
@@ -176,6 +187,7 @@ void Denoiser::linear(ConstTensorView x, const Linear& layer, Activation activat
 // Patches of the images, embedded once where the branches share them, plus positions.
 void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
   const ModelConfig& c = config_;
+  tick("x_embedder", -1, 2.0 * static_cast<double>(all_.x.count() * c.patch_values()));
   patchify(x, c.patch, patches_, stream_);
   if (sequence_) {
     const Shape own{images_, tokens_.count() * c.patch_values()};
@@ -241,18 +253,27 @@ void Denoiser::block(std::size_t i, PhaseClock& clock) {
                : std::string();
   };
   const TensorView attended = a_.attended.reshape({count, a_.attended.size(2)});
+  const std::int64_t layer = weights_->shard.layers.begin + static_cast<std::int64_t>(i);
+  const auto work = [&](const Linear& linear) {
+    return 2.0 * static_cast<double>(count * linear.in_features() * linear.out_features());
+  };
+  tick("attn.qkv", layer, work(w.qkv));
   linear(flat(a_.h), w.qkv, Activation::kNone, a_.qkv.reshape({count, w.qkv.out_features()}),
          clock);
   look(a_.qkv, name("attn.qkv"));
+  tick("attn", layer, 4.0 * static_cast<double>(a_.attended.count() * config_.tokens()));
   attend(clock);
   look(a_.attended, name("attn"));
+  tick("attn.proj", layer, work(w.proj));
   linear(attended, w.proj, Activation::kNone, flat(a_.y), clock);
   sum_parts(clock);
   look(a_.y, name("attn.proj"));
   gate_norm(part(i, kGate1), part(i, kShift2), part(i, kScale2), second_eps_, clock);
   look(a_.h, name("norm2"));
+  tick("mlp.fc1", layer, work(w.fc1));
   linear(flat(a_.h), w.fc1, Activation::kGeluTanh, a_.mlp, clock);
   look(a_.mlp, name("mlp.fc1"));
+  tick("mlp.fc2", layer, work(w.fc2));
   linear(a_.mlp, w.fc2, Activation::kNone, flat(a_.y), clock);
   sum_parts(clock);
   look(a_.y, name("mlp.fc2"));
@@ -295,6 +316,7 @@ void Denoiser::stage(PhaseClock& clock) {
   clock.mark(Phase::kNorm);
   for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
   if (!weights_->shard.last_stage) return send_rows(clock);
+  tick("final_layer", -1, 2.0 * static_cast<double>(a_.h.count() * config_.out_values()));
   linear(flat(a_.h), weights_->final_linear, Activation::kNone, a_.tokens_out, clock);
 }
 
