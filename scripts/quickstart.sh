@@ -8,8 +8,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root="$PWD"
 folder="${1:-$root/build/quickstart}"
 
+# What each phase took, for the table at the end.
+phases=()
+phase=""
+phase_started=$SECONDS
+begin() { # NAME of the phase that starts; empty at the end
+  if [ -n "$phase" ]; then phases+=("$((SECONDS - phase_started))|$phase"); fi
+  phase="$1"
+  phase_started=$SECONDS
+}
+
+begin "set-up"
 bash scripts/setup.sh
+begin "build of both programs"
 bash scripts/build.sh cpu
+begin "scratch clone"
 export PATH="$root/build/cpu/bin:$PATH"
 
 if [ -e "$folder" ] && [ ! -e "$folder/.dit-ar-quickstart" ]; then
@@ -25,8 +38,10 @@ git config user.name "${GIT_AUTHOR_NAME:-quick start}"
 git config user.email "${GIT_AUTHOR_EMAIL:-quickstart@localhost}"
 git checkout -q -b autoresearch/quickstart
 
-started=$SECONDS
-step() { printf '\n== %s (%d s)\n' "$1" "$((SECONDS - started))"; }
+step() {
+  begin "$1"
+  printf '\n== %s (%d s)\n' "$1" "$SECONDS"
+}
 dit() { dit-ar --config config/autoresearch.json "$@"; }
 experiment() { # CLASS DESCRIPTION; the working tree holds the change
   git commit -qam "$2"
@@ -61,6 +76,14 @@ dit report --out "$folder/report"
 
 step "ten digits from the shipped model"
 dit generate --labels 0-9 --seed 7 --out "$folder/grid.png"
-echo "wrote $folder/grid.png; the course of the session is $folder/report/progress.png"
-step "done"
+
+step "time by phase"
+begin ""
+for line in "${phases[@]}"; do printf '%5d s  %s\n' "${line%%|*}" "${line#*|}"; done
+printf '%5d s  in all\n' "$SECONDS"
+for picture in "$folder/report/progress.png" "$folder/grid.png"; do
+  [ -s "$picture" ] || { echo "quickstart: $picture was not made" >&2; exit 1; }
+done
+echo "the course of the session: $folder/report/progress.png"
+echo "the ten digits:            $folder/grid.png"
 bash "$root/scripts/on_path.sh"

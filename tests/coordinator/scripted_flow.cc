@@ -9,14 +9,16 @@ namespace {
 
 class ScriptedWorker final : public WorkerSession {
  public:
-  ScriptedWorker(ScriptedWorld& world, double gain, bool lies)
+  ScriptedWorker(ScriptedWorld& world, double gain, bool is_candidate)
       : world_(world),
         log_time_(
             std::normal_distribution<double>(-gain, world.process_noise + 1e-12)(world.random)),
-        lies_(lies) {}
+        is_candidate_(is_candidate),
+        lies_(world.lies && is_candidate) {}
 
   LoadResult load(const LoadRequest&) override { return {}; }
   RunResult run(const RunRequest& request) override {
+    if (is_candidate_) world_.seconds += world_.request_seconds;
     RunResult result;
     result.latents = request.latents;
     for (float& value : result.latents) value = 0.5F * value + (lies_ ? 1.0F : 0.0F);
@@ -35,6 +37,7 @@ class ScriptedWorker final : public WorkerSession {
  private:
   ScriptedWorld& world_;
   double log_time_;
+  bool is_candidate_;
   bool lies_;
   std::vector<RankHello> hellos_;
 };
@@ -45,8 +48,7 @@ class ScriptedLauncher final : public WorkerLauncher {
   LoadedWorker start(const Arm& arm, const StartOptions&) override {
     ++world_.starts;
     const double gain = std::stod(ScratchRepository::read(arm.worker));
-    return {std::make_unique<ScriptedWorker>(world_, gain, world_.lies && arm.name == "candidate"),
-            {}};
+    return {std::make_unique<ScriptedWorker>(world_, gain, arm.name == "candidate"), {}};
   }
 
  private:
@@ -91,6 +93,7 @@ ScriptedFlow::ScriptedFlow() {
   settings.paths = PathRules({"CMakeLists.txt"}, {"kernels/", "config/engine.json"});
   settings.lanes["scripted"] = scripted_lane();
   settings.budgets.disk_bytes = 1 << 30;
+  settings.budgets.experiment_seconds = 900;
   scratch.put("CMakeLists.txt", "x\n");
   scratch.put("kernels/gain", "0\n");
   scratch.put("config/engine.json", "{}\n");
@@ -115,6 +118,12 @@ FlowParts ScriptedFlow::parts() {
     const Project here = project();
     BuildResult built;
     built.source = export_tree(here.git, tree, here.layout.root);
+    world.seconds += world.build_seconds;
+    if (ScratchRepository::read(built.source / "kernels/gain").starts_with("broken")) {
+      built.phase = "compile";
+      built.first_error = "kernels/gain:1: error: broken";
+      return built;
+    }
     built.binary = scratch.beside("worker-" + tree);
     std::ofstream(built.binary) << ScratchRepository::read(built.source / "kernels/gain") << tree;
     built.binary_sha256 = sha256_file(built.binary);
@@ -124,6 +133,7 @@ FlowParts ScriptedFlow::parts() {
     return built;
   };
   parts.secret = [this] { return draws_ += 0x9e3779b97f4a7c15ULL; };
+  parts.clock = [this] { return world.seconds; };
   return parts;
 }
 
@@ -139,6 +149,15 @@ void ScriptedFlow::commit(double gain, const std::string& message) {
 
 ExperimentOutcome ScriptedFlow::experiment(double gain, const std::string& description) {
   commit(gain, description);
+  return run(description);
+}
+
+void ScriptedFlow::commit_broken(const std::string& variant) {
+  scratch.put("kernels/gain", "broken " + variant + "\n");
+  scratch.commit(variant);
+}
+
+ExperimentOutcome ScriptedFlow::run(const std::string& description) {
   SilentProgress progress;
   ExperimentRequest request;
   request.classification = "exact";

@@ -20,7 +20,10 @@ struct ScriptedWorld {
   std::mt19937_64 random{7};
   int starts = 0;
   int rebuilt = 0;
-  bool lies = false;  ///< the candidate's outputs differ from the best's
+  bool lies = false;             ///< the candidate's outputs differ from the best's
+  double seconds = 0.0;          ///< the clock of the time limit
+  double build_seconds = 0.0;    ///< what a build takes of it
+  double request_seconds = 0.0;  ///< what a candidate's request takes of it
 };
 
 class ScriptedFlow {
@@ -32,6 +35,10 @@ class ScriptedFlow {
   /// Commits a worker that is faster than the original by `gain` (a log ratio) and runs it.
   ExperimentOutcome experiment(double gain, const std::string& description = "try");
   void commit(double gain, const std::string& message);
+  /// Commits a worker that does not build; `variant` tells such commits apart.
+  void commit_broken(const std::string& variant);
+  /// Runs HEAD.
+  ExperimentOutcome run(const std::string& description);
   std::vector<Record> records() const;
 
   ScratchRepository scratch;

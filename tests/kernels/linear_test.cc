@@ -178,5 +178,66 @@ TEST(LinearTest, RefusesTf32OnTheCpu) {
   EXPECT_THROW(Linear(weight, {}, {}, true), InvalidArgument);
 }
 
+// Weights and rows that INT8 holds without loss (their largest value is 127 quarters).
+TEST(LinearTest, Int8GivesExactProductsOfWhatItHolds) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    Guarded weight(Shape{2, 3}, dtype), bias(Shape{2}, dtype), x(Shape{2, 3}, dtype);
+    Guarded y(Shape{2, 2}, dtype);
+    set_all(weight, {127, 2, 3, -127, 0, 1});
+    set_all(bias, {0.5, -0.5});
+    set_all(x, {31.75, 1, -0.25, 0, 0, 0});
+    const Linear linear = Linear::int8(weight, bias, {});
+    linear.run(x, y, {});
+    EXPECT_NEAR(y.at(0), 31.75 * 127 + 2 - 0.75 + 0.5, 1e-3);
+    EXPECT_NEAR(y.at(1), -31.75 * 127 - 0.25 - 0.5, 1e-3);
+    EXPECT_EQ(y.at(2), 0.5) << "a row of zeros leaves the bias";
+    EXPECT_EQ(y.at(3), -0.5);
+    EXPECT_LT(linear.packed_bytes(), 2 * 3 + 4 * 8 + 1);
+  }
+}
+
+// Rounding each factor by at most half a level moves a product by about 1 / 127 of its terms' size.
+TEST(LinearTest, Int8FollowsFullProductsAndIsNotThem) {
+  const std::int64_t m = 37, n = 50, k = 96;
+  Guarded weight(Shape{n, k}, DType::kF32), bias(Shape{n}, DType::kF32);
+  Guarded x(Shape{m, k}, DType::kF32), full(Shape{m, n}, DType::kF32);
+  Guarded y(Shape{m, n}, DType::kF32), again(Shape{m, n}, DType::kF32);
+  Guarded residual(Shape{m, n}, DType::kF32);
+  randomize(weight, 1, 1.0 / std::sqrt(static_cast<double>(k)));
+  randomize(bias, 2);
+  randomize(x, 3);
+  randomize(residual, 4);
+  LinearEpilogue epilogue;
+  epilogue.activation = Activation::kGeluTanh;
+  epilogue.residual = residual;
+  Linear(weight, bias, {}).run(x, full, epilogue, {});
+  const Linear linear = Linear::int8(weight, bias, {});
+  linear.run(x, y, epilogue, {});
+  double difference = 0.0, size = 0.0;
+  for (std::int64_t i = 0; i < m * n; ++i) {
+    difference += std::pow(y.at(i) - full.at(i), 2);
+    size += std::pow(full.at(i), 2);
+  }
+  const double error = std::sqrt(difference / size);
+  EXPECT_LT(error, 0.02);
+  EXPECT_GT(error, 1e-5);
+  const int threads = cpu_threads();
+  set_cpu_threads(3);
+  linear.run(x, again, epilogue, {});
+  set_cpu_threads(threads);
+  for (std::int64_t i = 0; i < m * n; ++i) ASSERT_EQ(again.at(i), y.at(i));
+}
+
+TEST(LinearTest, Int8KeepsWhatIsNotFiniteInItsRow) {
+  Guarded weight(Shape{2, 2}, DType::kF32), x(Shape{2, 2}, DType::kF32),
+      y(Shape{2, 2}, DType::kF32);
+  set_all(weight, {1, 2, 3, 4});
+  set_all(x, {1, std::nan(""), 1, 1});
+  Linear::int8(weight, {}, {}).run(x, y, {});
+  EXPECT_TRUE(std::isnan(y.at(0)) && std::isnan(y.at(1)));
+  EXPECT_NEAR(y.at(2), 3.0, 0.05);
+  EXPECT_NEAR(y.at(3), 7.0, 0.05);
+}
+
 }  // namespace
 }  // namespace ditar

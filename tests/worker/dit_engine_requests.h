@@ -6,6 +6,8 @@
 #include "test_paths.h"
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -61,6 +63,20 @@ inline std::unique_ptr<Engine> load(const EngineOptions& base = {},
   if (options.model_path.empty()) options.model_path = model("hd72.safetensors");
   if (options.threads == 0) options.threads = 1;
   return make_engine(options, communicator);
+}
+
+/// Writes the small model with one value of blocks.1.mlp.fc1.bias not a number.
+inline void write_poisoned_model(const std::string& path) {
+  const SafetensorsFile file(model("hd72.safetensors"));
+  std::map<std::string, std::vector<float>> values;
+  std::vector<SafetensorsItem> items;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    std::vector<float>& v = values[entry.name] = read_f32(entry);
+    if (entry.name == "blocks.1.mlp.fc1.bias") v[3] = std::numeric_limits<float>::quiet_NaN();
+    items.push_back(
+        {entry.name, StoredType::kF32, entry.shape, std::as_bytes(std::span<const float>(v))});
+  }
+  write_safetensors(path, items, file.metadata());
 }
 
 inline std::vector<float> single(const Request& request, Precision precision = Precision::kF32) {

@@ -35,7 +35,9 @@ TEST(DitEngineTest, ReportsWhatItLoaded) {
   EXPECT_EQ(engine->peak_bytes(), engine->planned_bytes());
   std::vector<std::string> names;
   for (const PhaseRecord& record : engine->take_phases()) names.push_back(record.name);
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"load", "denoise/linear", "denoise/attention"}));
+  // 3 images in two branches of 16 tokens, hidden 72.
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"load", "transfer", "denoise/linear 96x216x72",
+                                              "denoise/attention", "denoise/sampler"}));
   EXPECT_TRUE(engine->take_phases().empty());
 }
 
@@ -173,8 +175,8 @@ TEST_F(DitKnobTest, ExactKnobsKeepTheBits) {
 
 TEST_F(DitKnobTest, ApproximationsChangeTheResultAndShowInTheReceipt) {
   const std::vector<float> plain = single({});
-  for (const char* knob :
-       {"\"step_cache_interval\":2", "\"step_stride\":2", "\"int8_weights\":true"}) {
+  for (const char* knob : {"\"step_cache_interval\":2", "\"step_stride\":2",
+                           "\"int8_weights\":true", "\"int8_products\":true"}) {
     const auto engine = with("{" + std::string(knob) + "}");
     EXPECT_NE(generate(*engine, {}), plain) << knob;
     EXPECT_THAT(engine->knobs_json(), HasSubstr(knob));
@@ -194,28 +196,45 @@ TEST_F(DitKnobTest, ShippedKnobsAreExact) {
   options.knobs_path = std::string(DITAR_SOURCE_DIR) + "/config/engine.json";
   const auto engine = load(options);
   EXPECT_EQ(generate(*engine, {}), single({}));
-  for (const char* off :
-       {"\"step_cache_interval\":1", "\"step_stride\":1", "\"int8_weights\":false"}) {
+  for (const char* off : {"\"step_cache_interval\":1", "\"step_stride\":1",
+                          "\"int8_weights\":false", "\"int8_products\":false"}) {
     EXPECT_THAT(engine->knobs_json(), HasSubstr(off));
   }
+}
+
+TEST(DitEngineTest, AProfileAccountsForTheWholeStep) {
+  const auto engine = load();
+  EXPECT_THAT(fault([&] { engine->profile_step(0, 3); }), HasSubstr("prepare"));
+  generate(*engine, {});
+  const std::vector<float> before = generate(*engine, {});
+  engine->take_phases();
+  const StepProfile profile = engine->profile_step(1, 3);
+  EXPECT_GT(profile.matmul_flops_per_s, 0.0);
+  EXPECT_GT(profile.copy_bytes_per_s, 0.0);
+  double sum = 0.0;
+  std::map<std::string, PhaseRecord> groups;
+  for (const PhaseRecord& group : profile.groups) {
+    sum += group.milliseconds;
+    groups[group.name] = group;
+  }
+  EXPECT_NEAR(sum, profile.step_ms, 1e-9 * profile.step_ms);
+  EXPECT_EQ(profile.groups.back().name, "gaps");
+  EXPECT_GE(profile.groups.back().milliseconds, 0.0) << "more time in the parts than in the whole";
+  const PhaseRecord& qkv = groups.at("linear 96x216x72");
+  const std::int64_t depth = engine->facts().depth;
+  EXPECT_EQ(qkv.calls, depth);
+  EXPECT_DOUBLE_EQ(qkv.flops, static_cast<double>(depth) * 2 * 96 * 216 * 72);
+  EXPECT_DOUBLE_EQ(qkv.bytes, static_cast<double>(depth) * 4 * (96 * 72 + 216 * 72 + 96 * 216));
+  EXPECT_EQ(groups.at("norm").calls, 2 * depth + 1);
+  EXPECT_TRUE(engine->take_phases().empty()) << "a profile leaves no records";
+  EXPECT_EQ(generate(*engine, {}), before) << "a profile leaves the engine as it was";
 }
 
 // A weight too large for the arithmetic must be named by layer and step, not end in a black image.
 TEST(DitEngineTest, NamesLayerAndStepOfWhatIsNotFinite) {
   const fs::path path =
       fs::temp_directory_path() / ("ditar-nan-" + std::to_string(::getpid()) + ".safetensors");
-  {
-    const SafetensorsFile file(model("hd72.safetensors"));
-    std::map<std::string, std::vector<float>> values;
-    std::vector<SafetensorsItem> items;
-    for (const SafetensorsEntry& entry : file.entries()) {
-      std::vector<float>& v = values[entry.name] = read_f32(entry);
-      if (entry.name == "blocks.1.mlp.fc1.bias") v[3] = NAN;
-      items.push_back(
-          {entry.name, StoredType::kF32, entry.shape, std::as_bytes(std::span<const float>(v))});
-    }
-    write_safetensors(path, items, file.metadata());
-  }
+  write_poisoned_model(path);
   EngineOptions options;
   options.model_path = path;
   const auto engine = load(options);

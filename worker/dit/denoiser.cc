@@ -6,6 +6,7 @@
 #include "ditar/kernels/ops/norm.h"
 #include "ditar/kernels/ops/patch.h"
 #include "ditar/kernels/ops/rearrange.h"
+#include "ditar/kernels/range.h"
 #include "ditar/parallel/pulse.h"
 
 #include <algorithm>
@@ -21,6 +22,23 @@ constexpr int kMicroBatches = 8;  // a pipeline stage: 1/16 of the time is bubbl
 const RankGroups& one_rank() {
   static const RankGroups groups(Plan{}, nullptr, Device{});
   return groups;
+}
+
+double bytes_of(const ConstTensorView& view) { return static_cast<double>(view.size_bytes()); }
+
+/// Waits for `values`. A GPU widens to FP32 at most, the CPU keeps FP64 (whose range is wider).
+bool all_finite(ConstTensorView values, StreamView stream) {
+  const bool on_host = values.device().type == DeviceType::kCpu;
+  Tensor wide(values.shape(), on_host ? DType::kF64 : DType::kF32, values.device());
+  convert(values, wide, stream);
+  const auto check = [&](const auto* begin) {
+    return std::all_of(begin, begin + values.count(), [](auto v) { return std::isfinite(v); });
+  };
+  if (on_host) return check(wide.as<double>());
+  Tensor host(values.shape(), DType::kF32, Device{});
+  copy(wide, host, stream);
+  stream.synchronize();
+  return check(host.as<float>());
 }
 
 }  // namespace
@@ -155,13 +173,7 @@ ConstTensorView Denoiser::part(std::size_t block, Part which) {
 
 void Denoiser::look(ConstTensorView values, const std::string& layer) const {
   if (!check_) return;
-  Tensor wide(values.shape(), DType::kF64, values.device());
-  Tensor host(values.shape(), DType::kF64, Device{});
-  convert(values, wide, stream_);
-  copy(wide, host, stream_);
-  stream_.synchronize();
-  const double* begin = host.as<double>();
-  if (std::all_of(begin, begin + values.count(), [](double v) { return std::isfinite(v); })) return;
+  if (all_finite(values, stream_)) return;
   throw Error("step " + std::to_string(step_) + " (timestep " + std::to_string(timesteps_[step_]) +
               "): the output of " + layer +
               " is not finite; run in a wider precision or look for damaged weights");
@@ -176,19 +188,32 @@ void Denoiser::tick(const char* op, std::int64_t block, double flops) const {
   pulse_tick(op, block, allowed);
 }
 
+void Denoiser::mark_linear(std::int64_t rows, const Linear& layer, PhaseClock& clock) const {
+  const std::int64_t in = layer.in_features(), out = layer.out_features();
+  const auto element = static_cast<std::int64_t>(size_of(weights_->dtype));
+  clock.mark(Phase::kLinear,
+             {.flops = 2.0 * static_cast<double>(rows * in * out),
+              .bytes = static_cast<double>((rows * (in + out) + in * out) * element),
+              .m = rows,
+              .n = out,
+              .k = in});
+}
+
 void Denoiser::linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
                       PhaseClock& clock) {
+  const Range range("linear");
   layer.run(x, y, {.activation = activation, .gate = {}, .rows_per_image = 0, .residual = {}},
             workspace_, stream_);
-  clock.mark(Phase::kLinear,
-             2.0 * static_cast<double>(x.size(0) * layer.in_features() * layer.out_features()));
+  mark_linear(x.size(0), layer, clock);
 }
 
 // Patches of the images, embedded once where the branches share them, plus positions.
 void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
+  const Range range("patch");
   const ModelConfig& c = config_;
   tick("x_embedder", -1, 2.0 * static_cast<double>(all_.x.count() * c.patch_values()));
   patchify(x, c.patch, patches_, stream_);
+  clock.mark(Phase::kPatch, {.flops = 0.0, .bytes = bytes_of(x) + bytes_of(patches_)});
   if (sequence_) {
     const Shape own{images_, tokens_.count() * c.patch_values()};
     const std::int64_t image = c.tokens() * c.patch_values();
@@ -203,33 +228,42 @@ void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
   for (std::int64_t branch = 0; branch < embedded; ++branch) {
     const TensorView out = of_branch(branch);
     weights_->patch.run(own_patches_, flat(out), {}, workspace_, stream_);
-    add_rows(weights_->positions.view().slice(tokens_.begin, tokens_.end), out, stream_);
+    mark_linear(own_patches_.size(0), weights_->patch, clock);
+    const ConstTensorView positions = weights_->positions.view().slice(tokens_.begin, tokens_.end);
+    add_rows(positions, out, stream_);
+    clock.mark(Phase::kPatch, {.flops = 0.0, .bytes = 2 * bytes_of(out) + bytes_of(positions)});
   }
   for (std::int64_t branch = embedded; branch < branches; ++branch) {
     copy(of_branch(0), of_branch(branch), stream_);
+    clock.mark(Phase::kPatch, {.flops = 0.0, .bytes = 2 * bytes_of(of_branch(0))});
   }
-  clock.mark(Phase::kPatch);
   look(all_.x, "x_embedder");
 }
 
 void Denoiser::gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTensorView scale,
                          double eps, PhaseClock& clock) {
+  const Range range("norm");
   if (knobs_.fuse_gate_norm) {
     gate_residual_layer_norm_modulate(a_.y, gate, shift, scale, eps, a_.x, a_.h, stream_);
   } else {
     gate_residual(a_.y, gate, a_.x, stream_);
     layer_norm_modulate(a_.x, shift, scale, eps, a_.h, stream_);
   }
-  clock.mark(Phase::kNorm);
+  // Reads y and x, writes x and h; apart, x is read once more.
+  clock.mark(Phase::kNorm,
+             {.flops = 0.0, .bytes = (knobs_.fuse_gate_norm ? 4 : 5) * bytes_of(a_.x)});
 }
 
 void Denoiser::attend(PhaseClock& clock) {
+  const Range range("attention");
   if (sequence_) {
     sequence_->run(a_.qkv, a_.attended, workspace_, stream_);
   } else {
     attention_packed(a_.qkv, a_.attended, workspace_, stream_);
   }
-  clock.mark(Phase::kAttention, 4.0 * static_cast<double>(a_.attended.count() * config_.tokens()));
+  clock.mark(Phase::kAttention,
+             {.flops = 4.0 * static_cast<double>(a_.attended.count() * config_.tokens()),
+              .bytes = bytes_of(a_.qkv) + bytes_of(a_.attended)});
 }
 
 // y of this rank's part of the columns becomes the sum over the tensor ranks.
@@ -279,7 +313,7 @@ void Denoiser::block(std::size_t i, PhaseClock& clock) {
   look(a_.y, name("mlp.fc2"));
   if (i + 1 == weights_->blocks.size() && !weights_->shard.last_stage) {
     gate_residual(a_.y, part(i, kGate2), a_.x, stream_);
-    clock.mark(Phase::kNorm);
+    clock.mark(Phase::kNorm, {.flops = 0.0, .bytes = 3 * bytes_of(a_.x)});
     look(a_.x, name("output"));
     return;
   }
@@ -313,7 +347,7 @@ void Denoiser::send_rows(PhaseClock& clock) {
 void Denoiser::stage(PhaseClock& clock) {
   if (!weights_->shard.first_stage) receive_rows(clock);
   layer_norm_modulate(a_.x, part(0, kShift1), part(0, kScale1), kNormEps, a_.h, stream_);
-  clock.mark(Phase::kNorm);
+  clock.mark(Phase::kNorm, {.flops = 0.0, .bytes = 2 * bytes_of(a_.x)});
   for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
   if (!weights_->shard.last_stage) return send_rows(clock);
   tick("final_layer", -1, 2.0 * static_cast<double>(a_.h.count() * config_.out_values()));
@@ -340,7 +374,7 @@ void Denoiser::assemble(PhaseClock& clock) {
       clock.mark(Phase::kExchange);
     }
     unpatchify(tokens, config_.patch, output_, stream_);
-    clock.mark(Phase::kPatch);
+    clock.mark(Phase::kPatch, {.flops = 0.0, .bytes = 2 * bytes_of(output_)});
   }
   if (Communicator* const group = groups_->along(MeshAxis::kPipeline)) {
     transferred_.record(transfers_);

@@ -68,6 +68,7 @@ class Denoiser {
               PhaseClock& clock);
   /// Tells of the op that comes, which takes about `flops`.
   void tick(const char* op, std::int64_t block, double flops = 0.0) const;
+  void mark_linear(std::int64_t rows, const Linear& layer, PhaseClock& clock) const;
   ConstTensorView part(std::size_t block, Part which);
   TensorView flat(const TensorView& tokens) const;
   void look(ConstTensorView values, const std::string& layer) const;

@@ -3,6 +3,7 @@
 #include "ditar/config/error.h"
 #include "ditar/kernels/cpu_threads.h"
 #include "ditar/kernels/ops/sampler.h"
+#include "ditar/kernels/range.h"
 #include "ditar/parallel/agreement.h"
 #include "ditar/parallel/communicator.h"
 #include "ditar/parallel/nccl.h"
@@ -180,6 +181,7 @@ void DitEngine::check_memory() const {
 
 void DitEngine::prepare(const RequestShape& shape, const RequestSchedule& schedule,
                         std::span<const std::int32_t> labels) {
+  const Range range("prepare");
   set_cpu_threads(threads_);
   clock_.start();
   if (communicator_ != nullptr) agree_on(shape, schedule, labels);
@@ -300,6 +302,7 @@ void DitEngine::inject_noise(std::vector<float> noise) {
 }
 
 void DitEngine::set_latents(std::span<const float> latents) {
+  const Range range("set latents");
   require(shape_.images > 0, "set_latents before prepare; call prepare first");
   require(rank() != 0 || static_cast<std::int64_t>(latents.size()) == shape_.count(),
           "set_latents: " + std::to_string(latents.size()) + " values were given where " +
@@ -316,9 +319,10 @@ void DitEngine::set_latents(std::span<const float> latents) {
   } else {
     communicator_->recv(own, staging_.shape().count(), DType::kF32, 0, StreamView{});
   }
+  if (mesh().size() > 1) clock_.mark(Phase::kExchange);
   upload(own, x_);
   copy(x_, start_, stream_);
-  clock_.mark(Phase::kExchange);
+  clock_.mark(Phase::kTransfer, {.flops = 0.0, .bytes = static_cast<double>(x_.count()) * 4.0});
 }
 
 // The outputs of both branches, the conditional one first.
@@ -378,14 +382,19 @@ void DitEngine::update(std::size_t k) {
 }
 
 void DitEngine::advance(std::size_t k, bool check) {
-  if (k % static_cast<std::size_t>(knobs_.step_cache_interval) == 0) predict(k, check);
   clock_.start_part();
+  if (k % static_cast<std::size_t>(knobs_.step_cache_interval) == 0) predict(k, check);
+  const Range range("sampler");
   pulse_tick("sampler");
   update(k);
-  clock_.mark(Phase::kSampler);
+  // Guidance reads two outputs and writes one; the update reads that and the latents, writes them.
+  const double latents = static_cast<double>(x_.size_bytes());
+  clock_.mark(Phase::kSampler,
+              {.flops = 0.0, .bytes = (schedule_.guidance == 1.0 ? 3.0 : 6.0) * latents});
 }
 
 void DitEngine::step(std::int64_t k) {
+  const Range range("step");
   require(k >= 0 && k < static_cast<std::int64_t>(schedule_.timesteps.size()),
           "step " + std::to_string(k) + " is outside the prepared schedule of " +
               std::to_string(schedule_.timesteps.size()) + " steps");
@@ -442,6 +451,7 @@ void DitEngine::collect(std::span<float> out) {
 }
 
 void DitEngine::read_latents(std::span<float> out) {
+  const Range range("read latents");
   require(shape_.images > 0, "read_latents before prepare; call prepare first");
   require(rank() != 0 || static_cast<std::int64_t>(out.size()) == shape_.count(),
           "read_latents: the destination has " + std::to_string(out.size()) + " values where " +
@@ -453,11 +463,12 @@ void DitEngine::read_latents(std::span<float> out) {
   clock_.start();
   float* own = staging_.as<float>();
   download(x_, own);
+  clock_.mark(Phase::kTransfer, {.flops = 0.0, .bytes = static_cast<double>(x_.count()) * 4.0});
   const bool finite =
       std::all_of(own, own + staging_.shape().count(), [](float v) { return std::isfinite(v); });
   if (!finite && mesh().size() == 1) explain_not_finite();
   collect(out);
-  clock_.mark(Phase::kExchange);
+  clock_.mark(mesh().size() > 1 ? Phase::kExchange : Phase::kTransfer);
   if (!finite) explain_not_finite();
 }
 

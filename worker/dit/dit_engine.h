@@ -31,6 +31,7 @@ class DitEngine final : public Engine {
   void step(std::int64_t k) override;
   void read_latents(std::span<float> out) override;
   std::vector<PhaseRecord> take_phases() override { return clock_.take(); }
+  StepProfile profile_step(std::int64_t k, int repeats) override;
   std::int64_t planned_bytes() const override;
   std::int64_t peak_bytes() const override { return peak_bytes_; }
   std::string plan() const override { return format_plan(mesh().plan()); }
@@ -57,6 +58,8 @@ class DitEngine final : public Engine {
   ConstTensorView gather_branches(ConstTensorView output);
   ConstTensorView noise_for(std::size_t k);
   void update(std::size_t k);
+  void profile_on_host(std::size_t k, int repeats, StepProfile& profile);
+  void profile_on_gpu(std::size_t k, int repeats, StepProfile& profile);
   /// Records every step as a graph, unless those of the request before serve this one too.
   void record_steps(std::vector<Graph> former, bool labels_alike);
   /// Waits for the enqueued steps, one after the other.

@@ -40,7 +40,8 @@ Knobs read_knobs(const std::string& path) {
   const ConfigTree tree = ConfigTree::read_file(path);
   tree.require_known({"fuse_gate_norm", "share_patch_embed", "batch_guidance",
                       "modulation_table_mib", "graph_capture", "gemm_table", "micro_batches",
-                      "split", "step_cache_interval", "step_stride", "int8_weights"});
+                      "split", "step_cache_interval", "step_stride", "int8_weights",
+                      "int8_products"});
   read_flag(tree, "fuse_gate_norm", knobs.fuse_gate_norm);
   read_flag(tree, "share_patch_embed", knobs.share_patch_embed);
   read_flag(tree, "batch_guidance", knobs.batch_guidance);
@@ -52,6 +53,7 @@ Knobs read_knobs(const std::string& path) {
   read_count(tree, "step_cache_interval", 1, 1000, knobs.step_cache_interval);
   read_count(tree, "step_stride", 1, 1000, knobs.step_stride);
   read_flag(tree, "int8_weights", knobs.int8_weights);
+  read_flag(tree, "int8_products", knobs.int8_products);
   return knobs;
 }
 
@@ -66,7 +68,8 @@ std::string to_json(const Knobs& knobs) {
          escaped(knobs.split) + "\"" +
          ",\"step_cache_interval\":" + std::to_string(knobs.step_cache_interval) +
          ",\"step_stride\":" + std::to_string(knobs.step_stride) +
-         ",\"int8_weights\":" + text(knobs.int8_weights) + "}";
+         ",\"int8_weights\":" + text(knobs.int8_weights) +
+         ",\"int8_products\":" + text(knobs.int8_products) + "}";
 }
 
 }  // namespace ditar

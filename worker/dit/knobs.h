@@ -33,6 +33,9 @@ struct Knobs {
   std::int64_t step_stride = 1;
   /// Quantization, off: block weights are rounded to INT8 with one scale per output row.
   bool int8_weights = false;
+  /// Quantization, off: the products of the block linears are computed in INT8 (W8A8), one scale
+  /// per output row of the weight and one per token; includes what int8_weights does. CPU only.
+  bool int8_products = false;
 };
 
 /// Defaults if `path` is empty. @throws IoError, ConfigError naming file, key and the nearest valid

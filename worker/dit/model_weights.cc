@@ -12,33 +12,39 @@ namespace ditar {
 namespace {
 
 /// Converts to the engine's dtype and takes tensors to its device.
+/// What of a layer is in INT8: nothing, its stored weight, or its products whole.
+enum class Rounding { kNone, kWeights, kProducts };
+
 class WeightLoader {
  public:
   WeightLoader(const Checkpoint& checkpoint, DType dtype, StreamView stream, bool allow_tf32)
       : checkpoint_(checkpoint), dtype_(dtype), stream_(stream), allow_tf32_(allow_tf32) {}
 
-  Linear linear(const std::string& name, bool int8 = false, const MatrixCut& cut = {}) const {
+  Linear linear(const std::string& name, Rounding rounding = Rounding::kNone,
+                const MatrixCut& cut = {}) const {
     const std::vector<double> bias = checkpoint_.read(name + ".bias");
     const auto rows = static_cast<std::int64_t>(bias.size());
-    if (const SafetensorsEntry* stored = int8 ? nullptr : direct(name + ".weight")) {
-      if (cut.by == MatrixCut::By::kNothing) return pack(upload(*stored), bias, name, cut);
+    if (const SafetensorsEntry* stored =
+            rounding == Rounding::kWeights ? nullptr : direct(name + ".weight")) {
+      if (cut.by == MatrixCut::By::kNothing)
+        return pack(upload(*stored), bias, name, cut, rounding);
       const auto part = cut_matrix(stored->bytes, rows, size_of(stored->type), cut);
       return pack(
           upload(part, dtype_of(*stored), part_shape(part, rows, size_of(stored->type), cut)), bias,
-          name, cut);
+          name, cut, rounding);
     }
     std::vector<double> weight = checkpoint_.read(name + ".weight");
     check_range(weight, name + ".weight");
-    if (int8) round_rows_to_int8(weight, rows);
+    if (rounding == Rounding::kWeights) round_rows_to_int8(weight, rows);
     if (cut.by == MatrixCut::By::kNothing) {
       const Shape shape{rows, static_cast<std::int64_t>(weight.size()) / rows};
-      return pack(place(weight, shape, name + ".weight"), bias, name, cut);
+      return pack(place(weight, shape, name + ".weight"), bias, name, cut, rounding);
     }
     const auto part = cut_matrix(std::as_bytes(std::span(weight)), rows, sizeof(double), cut);
     const auto* begin = reinterpret_cast<const double*>(part.data());
     weight.assign(begin, begin + part.size() / sizeof(double));
     return pack(place(weight, part_shape(part, rows, sizeof(double), cut), name + ".weight"), bias,
-                name, cut);
+                name, cut, rounding);
   }
 
   Tensor table(const std::string& name, std::int64_t width) const {
@@ -86,13 +92,16 @@ class WeightLoader {
   }
 
   Linear pack(const Tensor& weight, const std::vector<double>& bias, const std::string& name,
-              const MatrixCut& cut) const {
+              const MatrixCut& cut, Rounding rounding) const {
     const std::vector<double> part = cut_bias(bias, cut);
     Tensor biases;
     if (!part.empty()) {
       biases = place(part, Shape{static_cast<std::int64_t>(part.size())}, name + ".bias");
     }
-    Linear linear(weight, part.empty() ? ConstTensorView() : biases.view(), stream_, allow_tf32_);
+    const ConstTensorView bias_view = part.empty() ? ConstTensorView() : biases.view();
+    Linear linear = rounding == Rounding::kProducts
+                        ? Linear::int8(weight, bias_view, stream_)
+                        : Linear(weight, bias_view, stream_, allow_tf32_);
     stream_.synchronize();
     return linear;
   }
@@ -205,15 +214,18 @@ ModelWeights load_weights(const Checkpoint& checkpoint, const Knobs& knobs, DTyp
     return MatrixCut{shard.parts > 1 ? by : MatrixCut::By::kNothing, shard.part, shard.parts,
                      stacked};
   };
+  const Rounding rounding = knobs.int8_products  ? Rounding::kProducts
+                            : knobs.int8_weights ? Rounding::kWeights
+                                                 : Rounding::kNone;
   for (std::int64_t i = shard.layers.begin; i < shard.layers.end; ++i) {
     if (checkpoint.embedder_per_block()) add_embedder(i);
     const std::string block = "blocks." + std::to_string(i) + ".";
-    blocks.push_back(BlockWeights{
-        loader.linear(block + "attn.qkv", knobs.int8_weights, cut(MatrixCut::By::kRows, 3)),
-        loader.linear(block + "attn.proj", knobs.int8_weights, cut(MatrixCut::By::kColumns)),
-        loader.linear(block + "mlp.fc1", knobs.int8_weights, cut(MatrixCut::By::kRows)),
-        loader.linear(block + "mlp.fc2", knobs.int8_weights, cut(MatrixCut::By::kColumns)),
-        loader.linear(block + "adaLN_modulation.1")});
+    blocks.push_back(
+        BlockWeights{loader.linear(block + "attn.qkv", rounding, cut(MatrixCut::By::kRows, 3)),
+                     loader.linear(block + "attn.proj", rounding, cut(MatrixCut::By::kColumns)),
+                     loader.linear(block + "mlp.fc1", rounding, cut(MatrixCut::By::kRows)),
+                     loader.linear(block + "mlp.fc2", rounding, cut(MatrixCut::By::kColumns)),
+                     loader.linear(block + "adaLN_modulation.1")});
   }
   if (embedders.empty() || shard.layers.begin > 0) add_embedder(0);
   const std::size_t final_embedder = shard.layers.begin > 0 ? embedders.size() - 1 : 0;

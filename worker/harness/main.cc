@@ -1,9 +1,11 @@
-// dit-worker: serves a coordinator under mpirun (the default), or works by hand: bench, plan.
+// dit-worker: serves a coordinator under mpirun (the default), or works by hand: bench, plan,
+// profile.
 #include "bench.h"
 #include "ditar/config/error.h"
 #include "ditar/config/log.h"
 #include "orphan_guard.h"
 #include "plan_command.h"
+#include "profile_command.h"
 #include "serve.h"
 
 #include <CLI/CLI.hpp>
@@ -67,6 +69,40 @@ CLI::App* add_plan(CLI::App& app, ditar::PlanOptions& options) {
   return plan;
 }
 
+CLI::App* add_profile(CLI::App& app, ditar::ProfileOptions& options) {
+  options.load.precision.clear();
+  auto* profile = app.add_subcommand("profile", "show where the time of a denoiser step goes");
+  profile->footer(
+      "examples:\n"
+      "  dit-worker profile --model config/models/mnist-dit.safetensors\n"
+      "  dit-worker profile --model-of \"NVIDIA RTX A5500\" --image 256 --batch 2");
+  profile->add_option("--model", options.load.model_path,
+                      ".safetensors file or diffusers folder to measure");
+  profile->add_option("--knobs", options.load.knobs_path, "engine knobs (config/engine.json)");
+  profile->add_option("--precision", options.load.precision,
+                      "fp64, fp32, tf32, fp16 or bf16; none: fp32 on the cpu, else fp16");
+  profile->add_option("--parity", options.load.parity, "auto, official or diffusers")
+      ->capture_default_str();
+  profile->add_option("--device", options.device, "cpu or cuda")->capture_default_str();
+  profile->add_option("--threads", options.threads, "CPU threads")->capture_default_str();
+  profile->add_option("--images", options.images, "images a request")->capture_default_str();
+  profile->add_option("--steps", options.steps, "denoiser steps")->capture_default_str();
+  profile->add_option("--guidance", options.guidance, "1: none")->capture_default_str();
+  profile->add_option("--sampler", options.sampler, "ddpm, ddim or dpmpp2m")->capture_default_str();
+  profile->add_option("--repeats", options.repeats, "of the profiled step")->capture_default_str();
+  profile->add_option("--model-of", options.model_of, "predict for this GPU, by its full name");
+  profile->add_option("--architecture", options.architecture, "to predict: DiT-S/2 ... DiT-XL/8")
+      ->capture_default_str();
+  profile->add_option("--image", options.image, "to predict: pixels of a side")
+      ->capture_default_str();
+  profile->add_option("--batch", options.batch, "to predict: rows, both branches counted")
+      ->capture_default_str();
+  profile->add_option("--clock-mhz", options.clock_mhz, "to predict: clock; 0: boost")
+      ->capture_default_str();
+  profile->add_flag("--json", options.json, "print JSON");
+  return profile;
+}
+
 int run(const std::function<int()>& action) {
   try {
     return action();
@@ -87,15 +123,17 @@ int main(int argc, char** argv) {
   ditar::ServeOptions serve;
   ditar::BenchOptions bench;
   ditar::PlanOptions plan;
+  ditar::ProfileOptions profile;
   app.require_subcommand(0, 1);
   add_serve(app, serve);
   const CLI::App* bench_app = add_bench(app, bench);
   const CLI::App* plan_app = add_plan(app, plan);
+  const CLI::App* profile_app = add_profile(app, profile);
   try {
     app.parse(argc, argv);
-    if (bench_app->count() + plan_app->count() == 0 &&
+    if (bench_app->count() + plan_app->count() + profile_app->count() == 0 &&
         (serve.coord.empty() || serve.attempt.empty())) {
-      throw CLI::RequiredError("--coord and --attempt, or a subcommand (bench, plan)");
+      throw CLI::RequiredError("--coord and --attempt, or a subcommand (bench, plan, profile)");
     }
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
@@ -103,5 +141,6 @@ int main(int argc, char** argv) {
   }
   if (bench_app->count() != 0) return run([&] { return ditar::bench(bench); });
   if (plan_app->count() != 0) return run([&] { return ditar::plan_command(plan); });
+  if (profile_app->count() != 0) return run([&] { return ditar::profile_command(profile); });
   return run([&] { return ditar::serve(serve); });
 }

@@ -62,7 +62,7 @@ class SlotBuild {
     if (!request_.fresh && find_earlier()) return result_;
     prepare();
     if (!step("configure", tools_.cmake, configure_arguments())) return result_;
-    if (!step("compile", tools_.cmake, compile_arguments())) return result_;
+    if (!step("compile", tools_.ninja, compile_arguments())) return result_;
     keep_binary();
     return result_;
   }
@@ -126,8 +126,7 @@ class SlotBuild {
 
   std::vector<std::string> compile_arguments() const {
     const int jobs = request_.jobs > 0 ? request_.jobs : allowed_cpus();
-    return {"--build", (slot_ / "build").string(), "--target", request_.target,
-            "-j",      std::to_string(jobs)};
+    return {"-C", (slot_ / "build").string(), "-j", std::to_string(jobs), request_.target};
   }
 
   FencePlan fence() const {
@@ -158,15 +157,16 @@ class SlotBuild {
     spec.log_file = result_.log;
     spec.timeout = std::max(std::chrono::milliseconds(1),
                             std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()));
+    spec.cancel = request_.cancel;
     const ProcessResult done = run_process(spec);
     if (done.ok()) return true;
-    result_.phase = phase;
+    result_.phase = done.cancelled ? "cancelled" : phase;
     result_.timed_out = done.timed_out;
     result_.first_error = done.timed_out ? "the build did not end within its time limit"
                                          : first_build_error(text_of(result_.log), slot_ / "src");
     if (result_.first_error.empty()) result_.first_error = phase + " failed; see the log";
     // A compile that ended by itself leaves only whole objects: the next build may go on from them.
-    if (phase == "compile" && !done.timed_out) write_file_durably(slot_ / "stamp", stamp_);
+    if (result_.phase == "compile" && !done.timed_out) write_file_durably(slot_ / "stamp", stamp_);
     return false;
   }
 

@@ -20,6 +20,16 @@ constexpr const char* kExitCodes =
     "74 read, write or lock refused, 75 the machine was at fault: try again, 76 broken wire\n"
     "contract, 78 wrong settings file, 130 and 143 interrupted.";
 
+std::string footer_of(const std::string& examples) {
+  std::string text = "Examples:\n", rest = examples;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    text += "  dit-ar " + rest.substr(0, end) + "\n";
+    rest.erase(0, end + 1);
+  }
+  return text + "\n" + kExitCodes;
+}
+
 /// The options of all commands, alive as long as the invocation.
 struct AllOptions {
   DoctorOptions doctor;
@@ -34,6 +44,7 @@ struct AllOptions {
   SearchOptions search;
   GenerateOptions generate;
   TopologyOptions topology;
+  ProfileCommandOptions profile;
   VerifyOptions verify;
   std::string shell = "bash";
 };
@@ -51,11 +62,12 @@ class Builder {
   }
 
  private:
+  /// @param examples command lines without "dit-ar", one each line
   template <class Run>
-  CLI::App* add(const std::string& name, const std::string& what, const std::string& example,
+  CLI::App* add(const std::string& name, const std::string& what, const std::string& examples,
                 Run run) {
     CLI::App* command = app_.add_subcommand(name, what);
-    command->footer("Example:\n  dit-ar " + example + "\n\n" + kExitCodes);
+    command->footer(footer_of(examples));
     Invocation* target = &invocation_;
     command->callback([target, name, run, options = options_] {
       target->command = name;
@@ -81,18 +93,19 @@ class Builder {
 
 void Builder::add_session_commands() {
   auto* doctor = add("doctor", "Check everything that a session needs and say how to mend it",
-                     "doctor", DITAR_RUN(run_doctor, doctor));
+                     "doctor\ndoctor --quick --json\ndoctor --adversarial --case honest-faster",
+                     DITAR_RUN(run_doctor, doctor));
   doctor->add_flag("--quick", options_->doctor.quick, "Skip the hashes of weights");
   doctor->add_flag("--adversarial", options_->doctor.adversarial,
                    "Judge known cheats and honest changes in a scratch clone (up to 45 minutes)");
   doctor->add_option("--case", options_->doctor.cases, "Only this case of the suite")
       ->allow_extra_args(false);
   auto* init = add("init", "Start a session on this branch: lock the fixed paths, bind a lane",
-                   "init --lane cpu-mnist", DITAR_RUN(run_init, init));
+                   "init\ninit --lane cpu-mnist", DITAR_RUN(run_init, init));
   init->add_option("--lane", options_->init.lane,
                    "Lane to bind (default: the configuration's choice for this hardware)");
   add("baseline", "Build and measure the session's unmodified commit; calibrate the noise",
-      "baseline", DITAR_RUN(run_baseline, baseline));
+      "baseline\n--config config/autoresearch.json baseline", DITAR_RUN(run_baseline, baseline));
   add("recover", "Close what a dead run left open and say what was found", "recover",
       [](const GlobalOptions& g, const AllOptions&, Console& c) { return run_recover(g, c); });
   add("discard", "Archive HEAD under a ref, then go back to the lane's best commit", "discard",
@@ -101,11 +114,13 @@ void Builder::add_session_commands() {
 
 void Builder::add_experiment_commands() {
   auto* check = add("check", "Path rules, incremental build and one forward of the working tree",
-                    "check", DITAR_RUN(run_check, check));
+                    "check\ncheck --no-build", DITAR_RUN(run_check, check));
   check->add_flag("--build,!--no-build", options_->check.build, "Build and run (default)");
   auto* experiment =
       add("experiment", "Run one gated experiment on HEAD: KEEP, DISCARD or CRASH",
-          "experiment --classification exact --description \"fuse the gate into the GEMM\"",
+          "experiment --classification exact --description \"fuse the gate into the GEMM\"\n"
+          "experiment --classification numerical --description \"BF16 sums\" --expect \"gemm 60 % "
+          "-> 50 %\"",
           DITAR_RUN(run_experiment, experiment));
   ExperimentOptions& options = options_->experiment;
   experiment
@@ -122,14 +137,15 @@ void Builder::add_experiment_commands() {
 }
 
 void Builder::add_reading_commands() {
-  add("status", "The session, the best so far, recent failures and the next step", "status",
+  add("status", "The session, the best so far, recent failures and the next step",
+      "status\nstatus --json",
       [](const GlobalOptions& g, const AllOptions&, Console& c) { return run_status(g, c); });
-  auto* log = add("log", "The experiments of this session, newest last", "log --limit 50",
-                  DITAR_RUN(run_log, log));
+  auto* log = add("log", "The experiments of this session, newest last",
+                  "log --limit 50\nlog --status keep", DITAR_RUN(run_log, log));
   log->add_option("--limit", options_->log.limit, "How many")->check(CLI::Range(1, 1'000'000));
   log->add_option("--status", options_->log.status, "Only keep, discard or crash");
-  auto* show =
-      add("show", "Everything about one experiment", "show last", DITAR_RUN(run_show, show));
+  auto* show = add("show", "Everything about one experiment", "show last\nshow 7 --json",
+                   DITAR_RUN(run_show, show));
   show->add_option("id", options_->show.id, "Experiment id, commit prefix or \"last\"")->required();
   auto* compare = add("compare", "Two experiments side by side", "compare 3 5",
                       DITAR_RUN(run_compare, compare));
@@ -137,11 +153,11 @@ void Builder::add_reading_commands() {
   compare->add_option("second", options_->compare.second, "Experiment id or commit")->required();
   auto* report =
       add("report", "Report of this session: Markdown, tables, progress.png, page scores",
-          "report --out ../report", DITAR_RUN(run_report, report));
+          "report\nreport --out ../report", DITAR_RUN(run_report, report));
   report->add_option("--out", options_->report.out,
                      "Folder to write into (default: .autoresearch/report)");
   auto* verify = add("verify", "Check the ledger's chain and recompute verdicts from raw figures",
-                     "verify", DITAR_RUN(run_verify, verify));
+                     "verify\nverify last\nverify best --remeasure", DITAR_RUN(run_verify, verify));
   verify->add_option("id", options_->verify.id, "Experiment id (default: all)");
   verify->add_flag("--remeasure", options_->verify.remeasure,
                    "Rebuild the experiment from its ref and measure it again against its parent;\n"
@@ -155,9 +171,10 @@ void Builder::add_reading_commands() {
 
 void Builder::add_product_commands() {
   GenerateOptions& generation = options_->generate;
-  auto* generate =
-      add("generate", "Make images with the engine: a labelled PNG grid, NPZ",
-          "generate --labels 0-9 --seed 7 --out grid.png", DITAR_RUN(run_generate, generate));
+  auto* generate = add("generate", "Make images with the engine: a labelled PNG grid, NPZ",
+                       "generate --labels 0-9 --seed 7 --out grid.png\n"
+                       "generate --labels 3,3,7 --steps 20 --npz digits.npz",
+                       DITAR_RUN(run_generate, generate));
   generate->add_option("--labels", generation.labels, "Classes, e.g. 0-9 or 3,3,7")
       ->capture_default_str();
   generate->add_option("--seed", generation.seed, "Seed of the initial noise")
@@ -179,13 +196,37 @@ void Builder::add_product_commands() {
   generate->add_option("--worker", generation.worker, "dit-worker to run (default: beside dit-ar)");
   auto* topology =
       add("topology", "GPUs, links and NCCL settings, of this machine or of a file",
-          "topology --from topo.txt --svg links.svg", DITAR_RUN(run_topology, topology));
+          "topology\ntopology --from topo.txt --svg links.svg", DITAR_RUN(run_topology, topology));
   topology->add_option("--from", options_->topology.from,
                        "Saved JSON, or what nvidia-smi topo -m, -L or nvlink -s printed");
   topology->add_option("--svg", options_->topology.svg, "Picture to write");
+  auto* profile = add("profile", "Where a step's time goes, measured here or modelled for a GPU",
+                      "profile --model config/models/mnist-dit.safetensors\n"
+                      "profile --model-of \"NVIDIA RTX A5500\" --image 256 --batch 2",
+                      DITAR_RUN(run_profile, profile));
+  const auto forward = [&](const char* name, const char* what) {
+    profile->add_option(name, options_->profile.values[name], what);
+  };
+  forward("--model", "Checkpoint to measure");
+  forward("--device", "cpu (default) or cuda");
+  forward("--precision", "fp64, fp32, tf32, fp16 or bf16 (default: fp32 on the cpu, else fp16)");
+  forward("--knobs", "Engine knobs (config/engine.json)");
+  forward("--threads", "CPU threads (default: 1)");
+  forward("--images", "Images a request (default: 1)");
+  forward("--guidance", "Guidance scale (default: 1.5; 1: none)");
+  forward("--steps", "Sampling steps (default: 10)");
+  forward("--sampler", "ddim (default), ddpm or dpmpp2m");
+  forward("--repeats", "Repeats of the profiled step (default: 20)");
+  forward("--model-of", "Predict for this GPU, by its full name");
+  forward("--architecture", "To predict: DiT-S/2 ... DiT-XL/8 (default: DiT-XL/2)");
+  forward("--image", "To predict: pixels of a side (default: 256)");
+  forward("--batch", "To predict: rows, both branches of guidance counted (default: 2)");
+  forward("--clock-mhz", "To predict: clock (default: boost)");
+  profile->add_option("--worker", options_->profile.worker,
+                      "dit-worker to run (default: beside dit-ar)");
   auto* completion = app_.add_subcommand("completion", "Print a completion script for the shell");
   completion->footer(
-      "Example:\n  dit-ar completion bash > ~/.local/share/bash-completion/completions/dit-ar");
+      footer_of("completion bash > ~/.local/share/bash-completion/completions/dit-ar"));
   completion->add_option("shell", options_->shell, "bash")->check(CLI::IsMember({"bash"}));
   completion->callback([this] { invocation_.command = "completion"; });
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,10 @@ struct TopologyOptions {
   std::string from;  ///< saved JSON or a paste of nvidia-smi; empty: this machine
   std::string svg;   ///< picture to write; empty: none
 };
+struct ProfileCommandOptions {
+  std::map<std::string, std::string> values;  ///< options of dit-worker profile; empty: its default
+  std::string worker;                         ///< empty: dit-worker beside dit-ar
+};
 struct VerifyOptions {
   std::string id;          ///< empty: every experiment
   bool remeasure = false;  ///< rebuild `id` from its ref and measure it again; "best": against the
@@ -95,6 +100,8 @@ int run_search(const GlobalOptions&, const SearchOptions&, Console&);
 int run_generate(const GlobalOptions&, const GenerateOptions&, Console&);
 /// Needs no repository.
 int run_topology(const GlobalOptions&, const TopologyOptions&, Console&);
+/// Runs dit-worker profile; needs no repository.
+int run_profile(const GlobalOptions&, const ProfileCommandOptions&, Console&);
 int run_verify(const GlobalOptions&, const VerifyOptions&, Console&);
 
 }  // namespace ditar

@@ -144,6 +144,29 @@ const Attempt& find_attempt(const std::vector<Attempt>& attempts, const std::str
   return *found.back();
 }
 
+int crashes_of(const std::vector<Attempt>& attempts, const std::string& parent,
+               const std::string& description) {
+  return static_cast<int>(
+      std::count_if(attempts.begin(), attempts.end(), [&](const Attempt& attempt) {
+        return attempt.verdict == "CRASH" && attempt.parent == parent &&
+               attempt.description == description;
+      }));
+}
+
+std::string step_after_crash(const std::string& reason, int crashes) {
+  const std::string discard = "git reset --hard HEAD^ (or dit-ar discard)";
+  const int left = kMendsOfACrash + 1 - crashes;
+  if (left <= 0) return "it was mended twice and still crashes: " + discard;
+  const std::string tries = left == 1 ? "1 try is left" : std::to_string(left) + " tries are left";
+  if (reason == "build") {
+    return "this looks trivial: mend it, git commit --amend, run again with the same description "
+           "(" +
+           tries + "); if it is not: " + discard;
+  }
+  return "this does not look trivial: " + discard +
+         "; only if the mistake is plain: mend it, git commit --amend, run again (" + tries + ")";
+}
+
 std::vector<std::string> untried_exact_rungs(const std::vector<Attempt>& attempts) {
   // The order of priorities of program.md; a rung counts as tried when a description names it.
   struct Rung {

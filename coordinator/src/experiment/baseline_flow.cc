@@ -205,10 +205,13 @@ class BaselineFlow {
                  {"machine", to_json(read_host_facts())},
                  {"trust", to_json(parts_.isolation)},
                  {"seconds", times_}});
-    write_file_durably(files_.folder / "receipt.json", body.dump(1) + "\n");
-    body["receipt"] =
-        std::filesystem::relative(files_.folder / "receipt.json", project_.git.root()).string();
-    body["receipt_sha256"] = sha256_file(files_.folder / "receipt.json");
+    // Named by its content: sessions of one commit share the folder, and each record's receipt
+    // stays.
+    const std::string text = body.dump(1) + "\n", hash = sha256_hex(text);
+    const auto receipt = files_.folder / ("receipt-" + hash.substr(0, 12) + ".json");
+    write_file_durably(receipt, text);
+    body["receipt"] = std::filesystem::relative(receipt, project_.git.root()).string();
+    body["receipt_sha256"] = hash;
     ledger_.append("baseline", body.dump());
     write_results_tsv(project_.layout.results, result_rows(attempts_of(ledger_.records())));
   }

@@ -60,6 +60,7 @@ ExperimentRun::ExperimentRun(const Project& project, const FlowParts& parts,
       parts_(parts),
       request_(request),
       progress_(progress),
+      time_(parts.clock, project.settings.budgets.experiment_seconds),
       ledger_(Ledger::open(project.layout.root, LedgerMode::kWrite)),
       session_(require_session(project, ledger_.records())),
       lane_(project.settings.lane(session_.lane)),
@@ -91,6 +92,13 @@ void ExperimentRun::refuse_what_rules_forbid() {
   if (head_ == best_) {
     refuse("HEAD is the lane's best already; edit a mutable path and commit it first");
   }
+}
+
+void ExperimentRun::refuse_a_third_mend() const {
+  const auto attempts = session_attempts();
+  if (crashes_of(attempts, best_, request_.description) <= kMendsOfACrash) return;
+  refuse("this hypothesis crashed, was mended twice and crashed again; go back with " +
+         std::string("git reset --hard HEAD^ (or dit-ar discard) and try another"));
 }
 
 std::optional<ExperimentOutcome> ExperimentRun::remembered() {
@@ -175,14 +183,21 @@ void ExperimentRun::build_arms() {
   const BuildResult original = build_known(session_.original, "original");
   const BuildResult best = build_known(best_, "best");
   progress_.stage("build " + head_.substr(0, 12));
+  time_.start();
   const BuildResult candidate = parts_.build(project_.git.tree_of(head_));
   times_["build"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!candidate.ok) {
     throw Verdict{
         "CRASH", "build",
         candidate.timed_out ? "the build did not end within its time limit" : candidate.first_error,
-        "mend it and git commit --amend, if the fault is trivial; the log is " +
-            candidate.log.string()};
+        "a commit that compiles; the log is " + candidate.log.string()};
+  }
+  if (time_.is_over()) {
+    throw Verdict{
+        "CRASH", "build",
+        "the build alone took longer than an experiment may (budgets.experiment_seconds: " +
+            std::to_string(time_.limit_seconds()) + ")",
+        "a change that builds faster"};
   }
   original_arm_ = arm_of("original", original, knobs);
   best_arm_ = arm_of("best", best, knobs);
@@ -218,8 +233,10 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
                {"would_change", verdict.would_change},
                {"audited_class", attempt_.audited_class},
                {"speed_test_started", speed_started_},
+               {"used_seconds", time_.used_seconds()},
                {"seed", hex_text(sealed_.seed)},
                {"seed_salt", sealed_.salt}};
+  if (time_is_up_) body["time_limit_seconds"] = time_.limit_seconds();
   if (speed_started_) {
     body["memory_bytes"] = largest_memory(ranks_candidate_);
     body.update(metric_fields(lane_.metric, lane_.images, evidence_.blocks, true));
@@ -284,7 +301,8 @@ ExperimentOutcome ExperimentRun::finish(const Verdict& verdict) {
       verdict.word == "KEEP"    ? next_step_after(session_attempts())
       : verdict.word == "RETRY" ? "run the command again"
       : verdict.word == "CRASH"
-          ? "if the fault is trivial: mend it, git commit --amend, run again; else: dit-ar discard"
+          ? step_after_crash(verdict.reason,
+                             1 + crashes_of(session_attempts(), best_, request_.description))
           : "go back with git reset --hard HEAD^ (or dit-ar discard), then " +
                 next_step_after(session_attempts());
   body["next_step"] = next;
@@ -319,6 +337,7 @@ ExperimentOutcome ExperimentRun::run() {
   attempt_.change_id =
       project_.git.change_id(project_.git.tree_of(best_), project_.git.tree_of(head_));
   if (auto known = remembered()) return *known;
+  refuse_a_third_mend();
   record_intent();
   Verdict verdict;
   try {

@@ -56,8 +56,9 @@ void ExperimentRun::probe(WorkerSession& worker, QualityEvidence& evidence) {
 void ExperimentRun::fresh_sets(QualityEvidence& evidence, WorkerSession& candidate) {
   const std::int64_t count = lane_.suite.fresh_score_images / task_.images;
   if (!product_changing(request_.classification) || count <= 0) return;
-  progress_.stage("quality: fresh seeds");
-  evidence.fresh_candidate = run_free(candidate, task_, seed_, 0, count, progress_);
+  TimedProgress timed(progress_, time_);
+  timed.stage("quality: fresh seeds");
+  evidence.fresh_candidate = run_free(candidate, task_, seed_, 0, count, timed);
   LoadedWorker original = launcher_->start(original_arm_, {"", 0, logs("quality/original")});
   evidence.fresh_original = run_free(*original.session, task_, seed_, 0, count, progress_);
   original.session->stop();
@@ -68,26 +69,38 @@ void ExperimentRun::fresh_sets(QualityEvidence& evidence, WorkerSession& candida
   }
 }
 
-void ExperimentRun::measure_quality() {
-  const auto start = std::chrono::steady_clock::now();
-  progress_.stage("quality: the fixed suite");
-  QualityEvidence evidence;
-  evidence.claimed_class = request_.classification;
-  evidence.kept_classes = kept_classes_;
+void ExperimentRun::run_candidate_suite(QualityEvidence& evidence) {
   const auto items = static_cast<std::int64_t>(original_.finals.size());
+  TimedProgress timed(progress_, time_);
+  timed.stage("quality: the fixed suite");
   try {
     LoadedWorker worker = launcher_->start(candidate_arm_, {"", 0, logs("quality/candidate")});
     load_facts_["candidate"] = load_json(worker);
-    candidate_ = run_suite(*worker.session, task_, kSuiteSeed, oracle_, items, progress_);
+    candidate_ = run_suite(*worker.session, task_, kSuiteSeed, oracle_, items, timed);
     ranks_candidate_ = candidate_.ranks;
     evidence.repeated =
-        run_free(*worker.session, task_, kSuiteSeed, 0, std::min(items, kRepeatedItems), progress_);
+        run_free(*worker.session, task_, kSuiteSeed, 0, std::min(items, kRepeatedItems), timed);
     probe(*worker.session, evidence);
     fresh_sets(evidence, *worker.session);
     worker.session->stop();
   } catch (const WorkerFailure& failure) {
     throw verdict_of_failure(failure, true);
+  } catch (const TimeIsUp& end) {
+    throw Verdict{"CRASH", "hang",
+                  "after " + std::to_string(time_.limit_seconds()) +
+                      " s (budgets.experiment_seconds) it had done " + std::to_string(end.done) +
+                      " of " + std::to_string(end.total) + " parts of \"" + end.stage + "\"",
+                  "a candidate that answers sooner"};
   }
+}
+
+void ExperimentRun::measure_quality() {
+  const auto start = std::chrono::steady_clock::now();
+  QualityEvidence evidence;
+  evidence.claimed_class = request_.classification;
+  evidence.kept_classes = kept_classes_;
+  const auto items = static_cast<std::int64_t>(original_.finals.size());
+  run_candidate_suite(evidence);
   parent_ = original_;
   for (const Attempt& old : session_attempts()) {
     if (old.verdict != "KEEP") continue;

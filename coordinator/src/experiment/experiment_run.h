@@ -8,6 +8,7 @@
 #include "experiment/baseline_store.h"
 #include "experiment/pair_run.h"
 #include "experiment/sealed_seed.h"
+#include "experiment/time_limit.h"
 
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,7 @@ class ExperimentRun {
  private:
   // experiment_flow.cc
   void refuse_what_rules_forbid();
+  void refuse_a_third_mend() const;
   std::optional<ExperimentOutcome> remembered();
   void record_intent();
   void check_paths();
@@ -47,6 +49,7 @@ class ExperimentRun {
   std::vector<Attempt> session_attempts() const;
 
   // experiment_measure.cc
+  void run_candidate_suite(QualityEvidence& evidence);
   void measure_quality();
   void probe(WorkerSession& worker, QualityEvidence& evidence);
   void fresh_sets(QualityEvidence& evidence, WorkerSession& candidate);
@@ -70,6 +73,7 @@ class ExperimentRun {
   const FlowParts& parts_;
   const ExperimentRequest& request_;
   Progress& progress_;
+  TimeLimit time_;
   Ledger ledger_;
   SessionState session_;
   LaneConfig lane_;
@@ -96,6 +100,7 @@ class ExperimentRun {
   std::int64_t idle_busy_ns_ = 0;  ///< the candidate's most in one block while the best was timed
   std::uint64_t blocks_measured_ = 0;
   bool speed_started_ = false;
+  bool time_is_up_ = false;  ///< the speed test ended by it
   std::map<std::string, double> times_;
 };
 

@@ -40,6 +40,14 @@ Decision ExperimentRun::run_round(int round) {
   for (;;) {
     decision_ = decide(evidence_, params_);
     if (!decision_->next) return *decision_;
+    if (!evidence_.blocks.empty() && time_.is_over()) {
+      time_is_up_ = true;
+      throw Verdict{"DISCARD", "unresolved",
+                    "undecided after " + std::to_string(time_.limit_seconds()) +
+                        " s (budgets.experiment_seconds) and " +
+                        std::to_string(evidence_.blocks.size()) + " blocks; " + decision_->why,
+                    "a larger effect, or a quieter machine"};
+    }
     const std::uint64_t number = blocks_measured_++;
     progress_.stage("speed: block " + std::to_string(number + 1) + " (" +
                     std::string(to_string(*decision_->next)) + ")");

@@ -1,6 +1,7 @@
 #include "ditar/config/error.h"
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/experiment_flow.h"
+#include "ditar/coordinator/interrupt.h"
 #include "experiment/lane_metric.h"
 
 #include <sys/random.h>
@@ -57,7 +58,10 @@ FlowParts real_parts(const Project& project) {
     request.environment_allow = build.environment_allow;
     request.isolate = isolate;
     request.timeout = std::chrono::seconds(project.settings.budgets.build_seconds);
-    return build_candidate(project.git, request);
+    request.cancel = &interrupt_flag();
+    BuildResult built = build_candidate(project.git, request);
+    throw_if_interrupted();
+    return built;
   };
   parts.secret = secret_bits;
   parts.guard = [](const LaneConfig& lane, const HostLimits& limits) {

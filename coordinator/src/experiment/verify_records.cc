@@ -219,6 +219,10 @@ class VerdictCheck {
                                                  reason == "unresolved")) ||
                           (word == "RETRY" && (reason == "noise" || reason == "machine"));
     if (!by_speed) return;
+    const bool out_of_time =
+        reason == "unresolved" && body_.contains("time_limit_seconds") &&
+        body_.value("used_seconds", 0.0) > body_.value("time_limit_seconds", 0.0);
+    if (out_of_time && word == "DISCARD" && again.next) return;
     if (again.next || says.word != word || says.reason != reason) {
       faults_.push_back("its figures decide " + std::string(to_string(again.outcome)) +
                         (says.reason.empty() ? "" : "(" + says.reason + ")") + ", it says " + word +

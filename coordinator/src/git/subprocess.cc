@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +22,10 @@ namespace ditar {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kCancelSlice{50};
+constexpr std::chrono::seconds kGrace{3};  ///< between the request to end and the kill
+
+bool is_cancelled(const ProcessSpec& spec) { return spec.cancel != nullptr && spec.cancel->load(); }
 
 struct Pipe {
   FileHandle read, write;
@@ -44,39 +48,56 @@ struct SpawnFiles {
   int in = -1, out = -1, err = -1;
 };
 
+/// Between fork and exec only async-signal-safe calls are made. The cause of a failure goes to
+/// `report_fd`, which a started program closes.
+[[noreturn]] void become(const char* program, char* const* argv, char* const* envp,
+                         const char* directory, const SpawnFiles& files, int report_fd,
+                         pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+    ::signal(number, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (::dup2(files.in, 0) >= 0 && ::dup2(files.out, 1) >= 0 && ::dup2(files.err, 2) >= 0 &&
+      (directory[0] == '\0' || ::chdir(directory) == 0)) {
+    ::execve(program, argv, envp);
+  }
+  const int code = errno;
+  (void)!::write(report_fd, &code, sizeof code);
+  ::_exit(127);
+}
+
 pid_t spawn(const ProcessSpec& spec, const SpawnFiles& files) {
   std::vector<std::string> words = {spec.program.string()};
   words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
   std::vector<std::string> variables;
   for (const auto& [name, value] : spec.environment) variables.push_back(name + "=" + value);
   const std::vector<char*> argv = pointers(words), envp = pointers(variables);
+  const std::string directory = spec.directory.string();
 
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, files.in, 0);
-  posix_spawn_file_actions_adddup2(&actions, files.out, 1);
-  posix_spawn_file_actions_adddup2(&actions, files.err, 2);
-  if (!spec.directory.empty()) {
-    posix_spawn_file_actions_addchdir_np(&actions, spec.directory.c_str());
+  Pipe report = make_pipe();
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    become(argv.front(), argv.data(), envp.data(), directory.c_str(), files, report.write.get(),
+           parent);
   }
-  sigset_t none, defaults;
-  sigemptyset(&none);
-  sigemptyset(&defaults);
-  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
-    sigaddset(&defaults, signal);
+  int error = pid < 0 ? errno : 0;
+  report.write = FileHandle();
+  if (pid > 0) {
+    ssize_t got = 0;
+    do {
+      got = ::read(report.read.get(), &error, sizeof error);
+    } while (got < 0 && errno == EINTR);
+    if (got > 0) {
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
   }
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = -1;
-  const int error =
-      posix_spawn(&pid, spec.program.c_str(), &actions, &attributes, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
   if (error != 0) fail_io("cannot start " + spec.program.string(), error);
   return pid;
 }
@@ -93,11 +114,13 @@ class Pump {
     while (output.valid() || errors.valid() || input.valid()) {
       std::array<pollfd, 3> polls = {
           {{input.get(), POLLOUT, 0}, {output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}}};
-      const auto rest = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+      auto rest = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
       if (rest.count() <= 0) {
         result_.timed_out = true;
         return;
       }
+      if (is_cancelled(spec_)) return;
+      if (spec_.cancel != nullptr) rest = std::min(rest, kCancelSlice);
       if (::poll(polls.data(), polls.size(), static_cast<int>(rest.count())) < 0 &&
           errno != EINTR) {
         fail_io("cannot wait for " + spec_.program.string(), errno);
@@ -130,16 +153,28 @@ class Pump {
   Clock::time_point deadline_;
 };
 
-// Waits until the deadline; then the whole group is killed. Always reaps.
-int reap(pid_t pid, Clock::time_point deadline, ProcessResult& result) {
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+// Waits until the deadline or the cancellation; then the whole group is ended. Always reaps.
+int reap(const ProcessSpec& spec, pid_t pid, Clock::time_point deadline, ProcessResult& result) {
   int status = 0;
   bool ended = false;
   auto pause = std::chrono::microseconds(100);
   while (!ended && !result.timed_out && !result.capped) {
-    siginfo_t info{};
-    ended = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid == pid;
-    if (!ended && Clock::now() >= deadline) result.timed_out = true;
+    ended = has_ended(pid);
+    if (!ended && !result.cancelled && is_cancelled(spec)) {
+      result.cancelled = true;
+      ::kill(-pid, SIGTERM);  // a fence and a build tool end what they started
+      deadline = Clock::now() + kGrace;
+    }
+    if (!ended && Clock::now() >= deadline) {
+      if (result.cancelled) break;
+      result.timed_out = true;
+    }
     if (!ended && !result.timed_out) {
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, std::chrono::microseconds(20'000));
@@ -180,7 +215,7 @@ ProcessResult run_process(const ProcessSpec& spec) {
   out.write = FileHandle();
   err.write = FileHandle();
   Pump(spec, result, deadline).run(std::move(in.write), std::move(out.read), std::move(err.read));
-  result.exit_code = reap(pid, deadline, result);
+  result.exit_code = reap(spec, pid, deadline, result);
   const timespec now{0, 0};
   if (sigismember(&before, SIGPIPE) != 1) {
     while (sigtimedwait(&pipe_signal, nullptr, &now) == SIGPIPE) {

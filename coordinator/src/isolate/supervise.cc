@@ -36,8 +36,14 @@ sigset_t watched_signals() {
   return set;
 }
 
-/// Waits for `child`, passing signals on to it. Reaps whatever else ends.
-int wait_forwarding(pid_t child) {
+bool is_over(int life_fd) {
+  pollfd life{life_fd, 0, 0};
+  return life_fd >= 0 && ::poll(&life, 1, 0) > 0;
+}
+
+/// Waits for `child`, passing signals on to it; once the other end of `life_fd` (-1: none) is
+/// closed, the next signal kills it. Reaps whatever else ends.
+int wait_forwarding(pid_t child, int life_fd) {
   const sigset_t set = watched_signals();
   while (true) {
     int status = 0;
@@ -46,7 +52,11 @@ int wait_forwarding(pid_t child) {
       if (ended == child) return status;
     }
     const int number = ::sigwaitinfo(&set, nullptr);
-    if (number > 0 && number != SIGCHLD) ::kill(child, number);
+    if (number > 0 && is_over(life_fd)) {
+      ::kill(child, SIGKILL);
+    } else if (number > 0 && number != SIGCHLD) {
+      ::kill(child, number);
+    }
   }
 }
 
@@ -100,9 +110,9 @@ Report report_of(const std::exception& error) {
 /// The first process inside.
 [[noreturn]] void be_inner(const FenceOptions& options, int report_fd, int life_fd) {
   try {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    pollfd life{life_fd, 0, 0};
-    if (::poll(&life, 1, 0) > 0) ::_exit(125);  // the outer one died before that was set
+    // Without a pid namespace this process has to outlive the outer one until all is ended.
+    ::prctl(PR_SET_PDEATHSIG, options.layers.pid ? SIGKILL : SIGTERM);
+    if (is_over(life_fd)) ::_exit(125);  // the outer one died before that was set
     ::prctl(PR_SET_NAME, "dit-isolate");
     ::setsid();  // refused for a leader's child of the same session: it has one already
     if (!options.layers.pid) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -111,7 +121,7 @@ Report report_of(const std::exception& error) {
     if (command < 0) fail_system("start a process");
     if (command == 0) be_command(options, report_fd);
     Report report;
-    report.status = wait_forwarding(command);
+    report.status = wait_forwarding(command, life_fd);
     if (!options.layers.pid) end_children();
     say(report_fd, report);
     ::_exit(0);
@@ -143,7 +153,7 @@ int run_fenced(const FenceOptions& options) {
   }
   ::close(report[1]);
   ::close(life[0]);
-  const int inner_status = wait_forwarding(inner);
+  const int inner_status = wait_forwarding(inner, -1);
   Report said;
   const bool heard = ::read(report[0], &said, sizeof said) == static_cast<ssize_t>(sizeof said);
   if (!heard) return inner_status;

@@ -11,6 +11,8 @@ std::string device_uuid(Device device) {
   return "cpu";
 }
 
+std::string device_name(Device device) { return device_uuid(device); }
+
 DeviceGuard::DeviceGuard(Device device) {
   if (device.type == DeviceType::kCuda) detail::throw_no_cuda(device);
 }

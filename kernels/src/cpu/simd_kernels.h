@@ -54,6 +54,8 @@ struct SimdKernels {
   /// kMaxTileRows; each sum is one chain of multiply-adds in k order
   void (*tile_f64)(const double* x, std::int64_t x_stride, std::int64_t rows, const double* panel,
                    std::int64_t k, double* out);
+  /// Sum of a[i] * b[i]; count <= 131072, so that it fits.
+  std::int32_t (*dot_i8)(const std::int8_t* a, const std::int8_t* b, std::int64_t count);
 };
 
 extern const SimdKernels kSimdGeneric;

@@ -82,6 +82,13 @@ std::string device_uuid(Device device) {
   return text;
 }
 
+std::string device_name(Device device) {
+  if (device.type == DeviceType::kCpu) return "cpu";
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, device.index), "cudaGetDeviceProperties");
+  return properties.name;
+}
+
 DeviceGuard::DeviceGuard(Device device) {
   if (device.type != DeviceType::kCuda) return;
   int current = 0;

@@ -8,6 +8,7 @@ namespace ditar {
 namespace {
 
 constexpr const char* kOp = "linear";
+constexpr std::int64_t kMostInt8Terms = 131072;  // 127 * 127 of each stay below 2^31
 
 void check_epilogue(const LinearEpilogue& epilogue, const TensorView& y) {
   if (!epilogue.gate.empty()) {
@@ -28,22 +29,40 @@ void check_epilogue(const LinearEpilogue& epilogue, const TensorView& y) {
   }
 }
 
-}  // namespace
-
-Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, bool allow_tf32) {
-  check::supported(supports(weight.device(), weight.dtype()), kOp, weight.device(), weight.dtype());
+void check_weight(const ConstTensorView& weight, const ConstTensorView& bias, StreamView stream) {
+  check::supported(Linear::supports(weight.device(), weight.dtype()), kOp, weight.device(),
+                   weight.dtype());
   check::rank(kOp, "weight", weight, 2);
   check::dense(kOp, "weight", weight);
   check::stream(kOp, stream, weight.device());
-  if (allow_tf32 && (weight.device().type != DeviceType::kCuda || weight.dtype() != DType::kF32)) {
-    check::fail(kOp, "allow_tf32", "needs an f32 weight on a CUDA device");
-  }
   if (weight.count() == 0) check::fail(kOp, "weight", "has a size of 0 on axis 0 or 1");
   if (!bias.empty()) {
     check::dense_like(kOp, "bias", bias, Shape{weight.size(0)}, weight.dtype(), weight.device());
   }
+}
+
+}  // namespace
+
+Linear::Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, bool allow_tf32) {
+  check_weight(weight, bias, stream);
+  if (allow_tf32 && (weight.device().type != DeviceType::kCuda || weight.dtype() != DType::kF32)) {
+    check::fail(kOp, "allow_tf32", "needs an f32 weight on a CUDA device");
+  }
   packed_ = check::is_cuda(weight) ? Packed::make_cuda(weight, bias, allow_tf32, stream)
                                    : Packed::make_cpu(weight, bias);
+}
+
+Linear::Linear(std::unique_ptr<Packed> packed) noexcept : packed_(std::move(packed)) {}
+
+Linear Linear::int8(ConstTensorView weight, ConstTensorView bias, StreamView stream) {
+  check_weight(weight, bias, stream);
+  if (weight.size(1) > kMostInt8Terms) {
+    check::fail(kOp, "weight", "has more than 131072 columns, whose sums leave 32 bits");
+  }
+  if (check::is_cuda(weight)) {
+    throw Unavailable("INT8 products are not written for CUDA; turn int8_products off there");
+  }
+  return Linear(Packed::make_int8_cpu(weight, bias));
 }
 
 Linear::~Linear() = default;

@@ -17,6 +17,8 @@ struct Linear::Packed {
 
   /// The CPU's kinds; defined in cpu/linear_cpu.cc.
   static std::unique_ptr<Packed> make_cpu(ConstTensorView weight, ConstTensorView bias);
+  /// INT8 products; defined in cpu/linear_int8_cpu.cc.
+  static std::unique_ptr<Packed> make_int8_cpu(ConstTensorView weight, ConstTensorView bias);
   /// The CUDA kind; copies are enqueued on `stream`. Defined in cuda/linear_cuda.cc.
   static std::unique_ptr<Packed> make_cuda(ConstTensorView weight, ConstTensorView bias,
                                            bool allow_tf32, StreamView stream);

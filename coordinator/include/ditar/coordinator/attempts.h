@@ -40,6 +40,14 @@ std::vector<ResultRow> result_rows(const std::vector<Attempt>& attempts);
 /// @throws InvalidArgument naming the nearest if there is none or it is ambiguous.
 const Attempt& find_attempt(const std::vector<Attempt>& attempts, const std::string& name);
 
+/// How often a crashed commit may be mended (git commit --amend) and run again.
+inline constexpr int kMendsOfACrash = 2;
+/// CRASHes so far of one hypothesis: this description on this parent.
+int crashes_of(const std::vector<Attempt>& attempts, const std::string& parent,
+               const std::string& description);
+/// What to do after a CRASH, a whole sentence. `crashes` counts this one.
+std::string step_after_crash(const std::string& reason, int crashes);
+
 /// Ladder rungs of the exact class that no experiment of the session names yet, in order.
 std::vector<std::string> untried_exact_rungs(const std::vector<Attempt>& attempts);
 /// The one thing to do next, a whole sentence.

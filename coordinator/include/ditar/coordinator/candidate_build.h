@@ -6,6 +6,7 @@
 #include "ditar/coordinator/git_repository.h"
 #include "ditar/coordinator/isolation.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -24,8 +25,9 @@ struct BuildRequest {
   std::vector<std::string> environment_allow = {"PATH", "LANG"};
   int jobs = 0;  ///< 0: one per CPU this process may use
   std::chrono::milliseconds timeout{300'000};
-  bool fresh = false;  ///< empty the slot first
-  Isolation isolate;   ///< configure and compile run inside it
+  bool fresh = false;                         ///< empty the slot first
+  Isolation isolate;                          ///< configure and compile run inside it
+  const std::atomic<bool>* cancel = nullptr;  ///< where set and true, the build is ended
 };
 
 struct BuildResult {
@@ -33,7 +35,7 @@ struct BuildResult {
   bool timed_out = false;
   bool reused = false;           ///< this tree was built before with the same recipe
   bool from_scratch = false;     ///< the slot was emptied first
-  std::string phase;             ///< where it failed: "configure" or "compile"
+  std::string phase;             ///< where it failed: "configure", "compile", "cancelled"
   std::string first_error;       ///< "file:line: message", path relative to the tree; empty if ok
   std::filesystem::path binary;  ///< builds/<tree>-<recipe>/<name>, read-only
   std::string binary_sha256;
@@ -44,8 +46,9 @@ struct BuildResult {
 };
 
 /// Blocks until the worker is built, fails or the time is up. A compile error is a result, not an
-/// exception. @throws DataError if the tree cannot be exported, Unavailable if cmake or ninja or a
-/// compiler is missing, Error (exit 75) if another build holds the slot, IoError.
+/// exception, and so is a cancelled build (phase "cancelled"). @throws DataError if the tree cannot
+/// be exported, Unavailable if cmake or ninja or a compiler is missing, Error (exit 75) if another
+/// build holds the slot, IoError.
 BuildResult build_candidate(const GitRepository& git, const BuildRequest& request);
 
 /// Exports a tree to `state_directory`/trees/<tree> if it is not there yet; gives the folder.

@@ -38,6 +38,8 @@ struct FlowParts {
   /// What watches the machine under a block, and what a request costs. Empty: nothing and time.
   std::function<std::unique_ptr<MachineGuard>(const LaneConfig&, const HostLimits&)> guard;
   std::function<CostMeter(const LaneConfig&)> cost;
+  /// Seconds on a steady clock, for the time limit of an experiment. Empty: the machine's own.
+  std::function<double()> clock;
 };
 /// The real parts for a project.
 FlowParts real_parts(const Project& project);
@@ -50,7 +52,10 @@ struct ExperimentOutcome {
 };
 
 /// Runs HEAD as an experiment. @throws Error (exit 67) for what the session's rules refuse before
-/// anything is measured: wrong branch, no session, no baseline, dirty tree, no new commit.
+/// anything is measured: wrong branch, no session, no baseline, dirty tree, no new commit, a
+/// hypothesis whose crash was mended twice already. From the candidate's own build on it may take
+/// budgets.experiment_seconds: a build or suite that needs longer is a CRASH, a comparison that is
+/// open then DISCARD(unresolved).
 ExperimentOutcome run_experiment_flow(const Project& project, const FlowParts& parts,
                                       const ExperimentRequest& request, Progress& progress);
 

@@ -23,6 +23,8 @@ Device parse_device(const std::string& text);
 int cuda_device_count();
 /// "cpu", or the GPU's own "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".
 std::string device_uuid(Device device);
+/// "cpu", or the GPU's full name as its driver gives it.
+std::string device_name(Device device);
 
 /// Makes `device` current for the calling thread and restores the former one; never throws on exit.
 /// A no-op for the CPU.

@@ -21,6 +21,7 @@ struct DeviceModel {
   std::string name;  ///< the driver's full name; "CPU" for the generic one
   bool gpu = true;
   int sm_count = 1;              ///< multiprocessors, or cores
+  double boost_mhz = 0.0;        ///< clock of the peaks below; 0: not known
   double f32_tflops = 0.0;       ///< dense peaks at boost clock
   double tf32_tflops = 0.0;      ///< with FP32 accumulation
   double f16_tflops = 0.0;       ///< with FP32 accumulation
@@ -36,6 +37,9 @@ struct DeviceModel {
   std::string source;  ///< where the figures come from
 
   double peak_flops(Arithmetic arithmetic) const noexcept;
+  /// The same device with its arithmetic at another clock; memory keeps its own.
+  /// @throws InvalidArgument if mhz <= 0 or boost_mhz is not known.
+  DeviceModel at_clock(double mhz) const;
 };
 
 /// The known GPUs. `find_device_model` compares whole names and returns null for any other.

@@ -7,6 +7,8 @@
 // mutable engine may skip, cache or round, and the coordinator judges what comes out.
 #pragma once
 
+#include "ditar/config/error.h"
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -90,6 +92,19 @@ struct PhaseRecord {
   double bytes = 0.0;
 };
 
+/// Where the time of one denoiser step goes. Diagnosis only.
+struct StepProfile {
+  std::string device;    ///< "cpu", or the GPU's full name
+  std::string method;    ///< how the groups were timed
+  double step_ms = 0.0;  ///< of a whole step, as it is served
+  /// Of one step: "linear 512x3456x1152" (rows, columns, inner size), "attention", "norm", "patch",
+  /// "sampler", and last "gaps", what no op covers; together step_ms. Empty where no way to time
+  /// them is at hand.
+  std::vector<PhaseRecord> groups;
+  double matmul_flops_per_s = 0.0;  ///< reached by a large product in the engine's arithmetic
+  double copy_bytes_per_s = 0.0;    ///< read and written by a large copy
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -111,6 +126,13 @@ class Engine {
 
   /// Records since the last call; clears them.
   virtual std::vector<PhaseRecord> take_phases() = 0;
+  /// Runs step k of the prepared request `repeats` times from its starting latents and says where
+  /// the time goes; blocks, allocates, and leaves latents of no meaning. One rank alone.
+  /// @throws InvalidArgument before prepare(); Unavailable where an engine has no such thing.
+  virtual StepProfile profile_step(std::int64_t k, int repeats) {
+    static_cast<void>(k + repeats);
+    throw Unavailable("this engine cannot profile its steps");
+  }
   /// Bytes planned before running, and the most that were in use since load.
   virtual std::int64_t planned_bytes() const = 0;
   virtual std::int64_t peak_bytes() const = 0;

@@ -29,6 +29,11 @@ class Linear {
   /// Copies both, on CUDA in the order of `stream`; once that is done the views need not live on.
   /// @throws InvalidArgument naming the axis at fault.
   Linear(ConstTensorView weight, ConstTensorView bias, StreamView stream, bool allow_tf32 = false);
+  /// The same layer with its products in INT8 (W8A8): the weight rounded to 255 symmetric levels of
+  /// one scale per output row, x as it comes to those of one scale per row; sums are exact, and
+  /// what follows is in the weight's dtype. A row that holds what is not finite gives NaN.
+  /// @throws InvalidArgument naming the axis at fault, K > 131072 too; Unavailable on CUDA.
+  static Linear int8(ConstTensorView weight, ConstTensorView bias, StreamView stream);
   ~Linear();
   Linear(Linear&&) noexcept;
   Linear& operator=(Linear&&) noexcept;
@@ -60,6 +65,7 @@ class Linear {
   struct Packed;  ///< one backend's packed weight; defined inside kernels
 
  private:
+  explicit Linear(std::unique_ptr<Packed> packed) noexcept;
   std::unique_ptr<Packed> packed_;
 };
 
