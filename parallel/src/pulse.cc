@@ -12,10 +12,10 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr int kTries = 1000;  // a writer that was stopped in the middle stays there
+constexpr int kTries = 1000;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-using Words = std::array<std::uint64_t, std::tuple_size_v<decltype(PulsePage::op)>>;
+using Words = std::array<std::uint64_t, std::tuple_size_v<decltype(PulsePage::Tick::op)>>;
 
 std::int64_t nanoseconds(Clock::time_point at) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
@@ -42,20 +42,21 @@ struct Entry {
   PulseState state;
   std::int64_t block;
   std::int32_t peer;
-  std::int64_t allowed_ms, tick_ns;
+  std::int64_t allowed_ms, at_ns;
 };
 
-void write(PulsePage& page, std::uint64_t sequence, const Entry& entry) {
-  page.sequence.store(sequence + 1, kRelaxed);
+/// `ticks`: how many there are with this one.
+void write(PulsePage& page, std::uint64_t ticks, const Entry& entry) {
   std::atomic_thread_fence(std::memory_order_release);
+  PulsePage::Tick& slot = page.ring[ticks % 2];
   const Words words = pack(entry.op);
-  for (std::size_t i = 0; i < words.size(); ++i) page.op[i].store(words[i], kRelaxed);
-  page.state.store(static_cast<std::uint32_t>(entry.state), kRelaxed);
-  page.block.store(entry.block, kRelaxed);
-  page.peer.store(entry.peer, kRelaxed);
-  page.allowed_ms.store(entry.allowed_ms, kRelaxed);
-  page.tick_ns.store(entry.tick_ns, kRelaxed);
-  page.sequence.store(sequence + 2, std::memory_order_release);
+  for (std::size_t i = 0; i < words.size(); ++i) slot.op[i].store(words[i], kRelaxed);
+  slot.state.store(static_cast<std::uint32_t>(entry.state), kRelaxed);
+  slot.block.store(entry.block, kRelaxed);
+  slot.peer.store(entry.peer, kRelaxed);
+  slot.allowed_ms.store(entry.allowed_ms, kRelaxed);
+  slot.at_ns.store(entry.at_ns, kRelaxed);
+  page.ticks.store(ticks, std::memory_order_release);
 }
 
 void tick(std::string_view op, PulseState state, std::int64_t block, std::int32_t peer,
@@ -63,8 +64,11 @@ void tick(std::string_view op, PulseState state, std::int64_t block, std::int32_
   PulsePage* const page = bound().get();
   if (page == nullptr) return;
   const std::int64_t now = nanoseconds(Clock::now());
-  const std::uint64_t sequence = page->sequence.load(kRelaxed) & ~std::uint64_t{1};
-  write(*page, sequence, {op, state, block, peer, allowed.count(), now});
+  write(*page, page->ticks.load(kRelaxed) + 1, {op, state, block, peer, allowed.count(), now});
+}
+
+const PulsePage::Tick& last_tick(const PulsePage& page) {
+  return page.ring[page.ticks.load(kRelaxed) % 2];
 }
 
 std::string seconds(milliseconds age) {
@@ -116,16 +120,16 @@ PulseSnapshot read_pulse(const PulsePage& page, Clock::time_point now) {
   Words words{};
   std::int64_t tick_ns = 0;
   for (int turn = 0; turn < kTries; ++turn) {
-    const std::uint64_t before = page.sequence.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = page.op[i].load(kRelaxed);
-    seen.state = static_cast<PulseState>(page.state.load(kRelaxed));
-    seen.block = page.block.load(kRelaxed);
-    seen.peer = page.peer.load(kRelaxed);
-    seen.allowed = milliseconds(page.allowed_ms.load(kRelaxed));
-    tick_ns = page.tick_ns.load(kRelaxed);
+    seen.ticks = page.ticks.load(std::memory_order_acquire);
+    const PulsePage::Tick& slot = page.ring[seen.ticks % 2];
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = slot.op[i].load(kRelaxed);
+    seen.state = static_cast<PulseState>(slot.state.load(kRelaxed));
+    seen.block = slot.block.load(kRelaxed);
+    seen.peer = slot.peer.load(kRelaxed);
+    seen.allowed = milliseconds(slot.allowed_ms.load(kRelaxed));
+    tick_ns = slot.at_ns.load(kRelaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
-    seen.ticks = before / 2;
-    if (before % 2 == 0 && page.sequence.load(kRelaxed) == before) break;
+    if (page.ticks.load(kRelaxed) == seen.ticks) break;
   }
   seen.op = unpack(words);
   seen.step = page.step.load(kRelaxed);
@@ -139,7 +143,7 @@ PulseSnapshot read_pulse(const PulsePage& page, Clock::time_point now) {
 
 void write_pulse(PulsePage& page, const PulseSnapshot& seen, Clock::time_point now) {
   page.step.store(seen.step, kRelaxed);
-  write(page, 2 * (seen.ticks == 0 ? 0 : seen.ticks - 1),
+  write(page, seen.ticks,
         {seen.op, seen.state, seen.block, seen.peer, seen.allowed.count(),
          nanoseconds(now - seen.tick_age)});
   page.beat_ns.store(nanoseconds(now - seen.beat_age), kRelaxed);
@@ -171,8 +175,9 @@ void pulse_idle() noexcept {
 PulseWait::PulseWait(std::string_view op, int peer) noexcept {
   const PulsePage* const page = bound().get();
   if (page == nullptr) return;
-  block_ = page->block.load(kRelaxed);
-  idle_ = page->state.load(kRelaxed) == static_cast<std::uint32_t>(PulseState::kIdle);
+  const PulsePage::Tick& last = last_tick(*page);
+  block_ = last.block.load(kRelaxed);
+  idle_ = last.state.load(kRelaxed) == static_cast<std::uint32_t>(PulseState::kIdle);
   tick(op, PulseState::kWait, block_, peer, kUsualOp);
 }
 

@@ -80,12 +80,7 @@ std::string engine_device(const BenchOptions& options, int rank) {
   return apply_placement({options.device, options.threads, {}});
 }
 
-}  // namespace
-
-int bench(const BenchOptions& options) {
-  check_options(options);
-  BenchGroup group;
-  init_logging("dit-worker", group.rank());
+int bench_in(BenchGroup& group, const BenchOptions& options) {
   const std::string device = engine_device(options, group.rank());
   group.connect(device);
   EngineRunner runner(group.communicator(), group.rank(), device, options.threads);
@@ -110,9 +105,27 @@ int bench(const BenchOptions& options) {
     std::cout << (options.json ? bench_json(rows, model, options.images, options.steps)
                                : bench_table(rows, model, options.images, options.steps));
   }
+  group.finish();
   bool finite = true;
   for (const BenchRow& other : rows) finite = finite && other.finite;
   return to_int(finite ? ExitCode::kOk : ExitCode::kFailure);
+}
+
+}  // namespace
+
+int bench(const BenchOptions& options) {
+  check_options(options);
+  BenchGroup group;
+  init_logging("dit-worker", group.rank());
+  if (group.size() == 1) return bench_in(group, options);
+  // The end of one rank in the middle of it is the end of all, without MPI's farewell.
+  try {
+    return bench_in(group, options);
+  } catch (const Error& error) {
+    group.leave(error.message(), to_int(error.exit_code()));
+  } catch (const std::exception& error) {
+    group.leave(error.what(), to_int(ExitCode::kFailure));
+  }
 }
 
 }  // namespace ditar

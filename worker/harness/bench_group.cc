@@ -46,9 +46,18 @@ BenchGroup::BenchGroup() {
   bootstrap_ = make_mpi_bootstrap(kPatience);
 }
 
-BenchGroup::~BenchGroup() {
+BenchGroup::~BenchGroup() { stop_watch(); }
+
+void BenchGroup::stop_watch() {
   work_.reset();
   heartbeat_.reset();
+}
+
+// Nobody closes a link before everybody has stopped to look at it.
+void BenchGroup::finish() {
+  barrier();
+  stop_watch();
+  barrier();
 }
 
 int BenchGroup::rank() const { return mpi_ ? mpi_->rank() : 0; }

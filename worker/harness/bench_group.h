@@ -34,11 +34,14 @@ class BenchGroup {
   void barrier();
   /// Every rank's text, by rank.
   std::vector<std::string> gather(const std::string& mine);
+  /// Stops looking after each other, so that a rank may end. Collective; once, after the work.
+  void finish();
   /// Ends the process; says why on stderr.
   [[noreturn]] void leave(const std::string& why, int exit_code);
 
  private:
   void look() noexcept;
+  void stop_watch();
 
   std::unique_ptr<MpiRuntime> mpi_;
   std::unique_ptr<Bootstrap> bootstrap_;

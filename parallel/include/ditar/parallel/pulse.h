@@ -26,13 +26,18 @@ enum class PulseState : std::uint32_t {
 /// How long an op may take that announces nothing.
 inline constexpr std::chrono::milliseconds kUsualOp{3500};
 
-/// Lies in shared memory: no pointers, only lock-free fields. All zero is a fresh page.
+/// Lies in shared memory: no pointers, only lock-free fields. All zero is a fresh page. A tick is
+/// written beside the last one, so that a writer stopped in the middle spoils nothing.
 struct PulsePage {
-  std::atomic<std::uint64_t> sequence;  ///< odd while being written; grows by 2 per tick
-  std::atomic<std::int64_t> tick_ns, beat_ns, allowed_ms, step, block;
-  std::atomic<std::int32_t> peer;
-  std::atomic<std::uint32_t> state;
-  std::array<std::atomic<std::uint64_t>, 5> op;  ///< text, cut off at 40 bytes
+  struct Tick {
+    std::atomic<std::int64_t> at_ns, allowed_ms, block;
+    std::atomic<std::int32_t> peer;
+    std::atomic<std::uint32_t> state;
+    std::array<std::atomic<std::uint64_t>, 5> op;  ///< text, cut off at 40 bytes
+  };
+  std::atomic<std::uint64_t> ticks;  ///< so many; ring[ticks % 2] is the last
+  std::atomic<std::int64_t> beat_ns, step;
+  std::array<Tick, 2> ring;
 };
 
 struct PulseSnapshot {
