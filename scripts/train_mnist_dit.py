@@ -75,14 +75,23 @@ def run_judge(args, device):
     save(args.out / "mnist-judge.safetensors", tensors, {"kind": "mnist-judge"}, record)
 
 
-def evaluate(model, judge, reference, device, count, seed):
-    """Rows of accuracy and Frechet distance over the table of steps and guidance."""
-    schedule = diffusion.Schedule(device)
-    label = torch.arange(count, device=device) % model.classes
+def load_dit(path, config, device):
+    model = Dit(**CONFIGS[config])
+    model.load_state_dict({k: v.float() for k, v in load_file(path).items()})
+    return model.to(device).eval()
+
+
+def draw_noise(count, seed, device):
+    return torch.randn(count, 1, 28, 28, generator=torch.Generator().manual_seed(seed)).to(device)
+
+
+def evaluate(model, judge, reference, noise):
+    """Rows of accuracy and Frechet distance over the table of steps and guidance, each from the same
+    noise (count, 1, 28, 28); image i has label i mod classes."""
+    schedule = diffusion.Schedule(noise.device)
+    label = torch.arange(len(noise), device=noise.device) % model.classes
     rows = []
     for steps, guidance in TABLE:
-        generator = torch.Generator().manual_seed(seed)
-        noise = torch.randn(count, 1, 28, 28, generator=generator).to(device)
         images = torch.cat([
             diffusion.ddim_sample(model, schedule, x, y, steps, guidance)
             for x, y in zip(noise.split(500), label.split(500))
@@ -150,7 +159,7 @@ def run_dit(args, device):
         "stored_as": "float16 (pos_embed float32); the table is of the stored weights",
         "parameters": sum(p.numel() for p in averages), "seconds": round(time.monotonic() - start),
         "device": device_name(device), "torch": torch.__version__,
-        "table_4000_images": evaluate(average, judge, reference, device, 4000, 1),
+        "table_4000_images": evaluate(average, judge, reference, draw_noise(4000, 1, device)),
         "data": "MNIST (Y. LeCun, C. Cortes, C. J. C. Burges), CC BY-SA 3.0; first 55,000 images",
     }
     metadata = {"layout": "official", "heads": config["heads"], "training_steps": step}
@@ -159,11 +168,9 @@ def run_dit(args, device):
 
 
 def run_evaluate(args, device):
-    model = Dit(**CONFIGS[args.config])
-    state = {k: v.float() for k, v in load_file(args.weights).items()}
-    model.load_state_dict(state)
     judge, reference = load_judge(args.judge, device)
-    evaluate(model.to(device).eval(), judge, reference, device, args.count, args.seed)
+    model = load_dit(args.weights, args.config, device)
+    evaluate(model, judge, reference, draw_noise(args.count, args.seed, device))
 
 
 def main():

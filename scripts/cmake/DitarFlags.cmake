@@ -22,6 +22,10 @@ if(DITAR_SANITIZE)
     ditar_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DITAR_SANITIZE}
                                 -fno-omit-frame-pointer -fno-sanitize-recover=all -O1>)
   target_link_options(ditar_build_flags INTERFACE -fsanitize=${DITAR_SANITIZE})
+  # GCC's manual on -fsanitize: sanitizers cause false positives of this warning.
+  target_compile_options(
+    ditar_build_flags
+    INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

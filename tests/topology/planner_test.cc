@@ -29,12 +29,14 @@ LaneShape lane(int images, int latent, double guidance) {
   return shape;
 }
 
+/// Points into `list`.
 const RankedPlan* find(const PlanList& list, const std::string& plan) {
   for (const RankedPlan& entry : list.ranked) {
     if (format_plan(entry.plan) == plan) return &entry;
   }
   return nullptr;
 }
+const RankedPlan* find(PlanList&&, const std::string&) = delete;
 
 std::string why_rejected(const PlanList& list, const std::string& plan) {
   for (const RejectedPlan& entry : list.rejected) {
@@ -141,7 +143,8 @@ TEST(PlannerTest, ListsEveryPlanOnce) {
 TEST(PlannerTest, MicroBatchesShrinkThePipelineBubble) {
   PlannerInput input = two_a5500("two-a5500-nvlink");
   input.lane = lane(16, 32, 4.0);
-  const RankedPlan* plan = find(plans_for(input), "pipeline=2");
+  const PlanList list = plans_for(input);
+  const RankedPlan* plan = find(list, "pipeline=2");
   ASSERT_NE(plan, nullptr);
   EXPECT_GT(plan->cost.micro_batches, 2);
   EXPECT_LT(plan->cost.bubble, 1.5);

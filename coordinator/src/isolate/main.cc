@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kNoFence = 125;
 
-/// Ends as the command did, by a signal too.
-int end_like(int status) {
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
+/// Ends as the command did, by a signal too. Nothing is left to flush or to destroy.
+[[noreturn]] void end_like(int status) {
+  if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::signal(WTERMSIG(status), SIG_DFL);
@@ -27,7 +27,7 @@ int end_like(int status) {
   sigaddset(&one, WTERMSIG(status));
   ::raise(WTERMSIG(status));
   ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
-  return 128 + WTERMSIG(status);
+  ::_exit(128 + WTERMSIG(status));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
       std::puts(to_string(ditar::isolate::reachable_layers()).c_str());
       return 0;
     }
-    return end_like(ditar::isolate::run_fenced(options));
+    end_like(ditar::isolate::run_fenced(options));
   } catch (const ditar::Error& error) {
     std::fprintf(stderr, "dit-isolate: %s\n", error.message().c_str());
   } catch (const std::exception& error) {

@@ -32,7 +32,7 @@ bool on_cuda(Device device) { return device.type == DeviceType::kCuda; }
 }  // namespace
 
 MemoryResource& default_resource(Device device) {
-  static CpuResource cpu;
+  static auto& cpu = *new CpuResource;  // never freed: buffers may outlive static objects
   if (on_cuda(device)) return detail::cuda_resource(device);
   return cpu;
 }

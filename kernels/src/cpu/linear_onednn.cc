@@ -38,8 +38,16 @@ class OneThread {
 };
 
 const dnnl::engine& cpu_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  // Never freed: streams of threads and products of static objects may outlive static objects.
+  static const auto& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return engine;
+}
+
+/// Held while a primitive is made: oneDNN 2.6's cache of primitives, one per process, has a race
+/// between two threads that make some at once. Running primitives needs no lock.
+std::mutex& making() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 dnnl::stream& thread_stream() {
@@ -89,7 +97,11 @@ OnednnProduct::OnednnProduct(const float* weight, const float* bias, std::int64_
     weight_ = memory(chosen.weights_desc(), engine_);
     // The library reads the source only; its interface has no const.
     memory plain(Desc(dims(n, k), kF32, Tag::ab), engine_, const_cast<float*>(weight));
-    dnnl::reorder(plain, weight_).execute(thread_stream(), plain, weight_);
+    const auto pack = [&] {
+      const std::lock_guard lock(making());
+      return dnnl::reorder(plain, weight_);
+    }();
+    pack.execute(thread_stream(), plain, weight_);
     thread_stream().wait();
     packed_bytes_ = static_cast<std::int64_t>(chosen.weights_desc().get_size()) +
                     (bias != nullptr ? n * static_cast<std::int64_t>(sizeof(float)) : 0);
@@ -108,7 +120,10 @@ OnednnProduct::Sized::Sized(const dnnl::inner_product_forward::primitive_desc& d
 const OnednnProduct::Sized& OnednnProduct::sized(std::int64_t rows) const {
   const std::lock_guard lock(mutex_);
   auto& made = made_.at(static_cast<std::size_t>(rows));
-  if (!made) made = std::make_unique<const Sized>(describe(rows, weight_.get_desc()));
+  if (!made) {
+    const std::lock_guard process(making());
+    made = std::make_unique<const Sized>(describe(rows, weight_.get_desc()));
+  }
   return *made;
 }
 

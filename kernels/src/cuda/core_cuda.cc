@@ -103,7 +103,7 @@ DeviceGuard::~DeviceGuard() {
 }
 
 MemoryResource& pinned_resource() {
-  static PinnedResource pinned;
+  static auto& pinned = *new PinnedResource;  // never freed: buffers may outlive static objects
   return cuda_device_count() > 0 ? static_cast<MemoryResource&>(pinned)
                                  : default_resource(Device{});
 }
@@ -117,7 +117,7 @@ void throw_no_cuda(Device device) {
 
 MemoryResource& cuda_resource(Device device) {
   static std::mutex mutex;
-  static std::vector<CudaResource*> resources;  // never freed: buffers may outlive static objects
+  static auto& resources = *new std::vector<CudaResource*>;  // never freed, as the pinned one
   if (device.index < 0 || device.index >= cuda_device_count()) throw_no_cuda(device);
   const std::scoped_lock lock(mutex);
   while (static_cast<int>(resources.size()) <= device.index) {
