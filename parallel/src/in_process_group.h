@@ -2,9 +2,12 @@
 // the others', meet". Private to parallel/src. Thread-safe.
 #pragma once
 
+#include "ditar/parallel/pulse.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +54,13 @@ class InProcessGroup {
   void barrier(std::unique_lock<std::mutex>& lock, int rank, const std::string& what);
   void check_alive(int rank, const std::string& what) const;
   [[noreturn]] void time_out(int rank, const std::string& what, const std::string& missing);
+  /// Waits for `ready` or an abort, past the deadline only while a rank of `late` is in an op that
+  /// announced that it takes longer. @return whether `ready` came true.
+  bool await(std::unique_lock<std::mutex>& lock, int rank, const std::string& what,
+             const std::function<bool()>& ready, const std::function<bool(int)>& late);
+  bool announced_more(const std::function<bool(int)>& late) const;
+  /// "rank 1 (last seen in mlp.fc1 of block 3, step 2)".
+  std::string describe(int rank) const;
 
   struct Mail {
     const Offer* offer = nullptr;
@@ -61,6 +71,7 @@ class InProcessGroup {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Offer> offers_;
+  std::vector<std::shared_ptr<PulsePage>> pulses_;  ///< of the ranks that have one
   std::vector<bool> arrived_;
   int arrivals_ = 0;
   std::uint64_t generation_ = 0;

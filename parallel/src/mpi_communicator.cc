@@ -15,8 +15,9 @@ namespace {
 
 class MpiCommunicator : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm comm, std::chrono::milliseconds deadline)
-      : comm_(comm), deadline_(deadline) {
+  MpiCommunicator(MPI_Comm comm, std::chrono::milliseconds deadline,
+                  std::shared_ptr<std::atomic<bool>> aborted)
+      : comm_(comm), deadline_(deadline), aborted_(std::move(aborted)) {
     check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
@@ -101,13 +102,13 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<Communicator> split(int color, int key) override {
     MPI_Comm child = MPI_COMM_NULL;
     check_mpi(MPI_Comm_split(comm_, color, key, &child), "MPI_Comm_split");
-    return std::make_unique<MpiCommunicator>(child, deadline_);
+    return std::make_unique<MpiCommunicator>(child, deadline_, aborted_);
   }
 
   void wait(StreamView stream, std::chrono::milliseconds /*timeout*/) override {
     stream.synchronize();
   }
-  void abort() noexcept override { aborted_ = true; }
+  void abort() noexcept override { *aborted_ = true; }
 
  private:
   static constexpr int kTag = 71;
@@ -118,7 +119,7 @@ class MpiCommunicator : public Communicator {
     require(count >= 0, "a collective over " + std::to_string(count) + " elements");
     require(stream.device().type == DeviceType::kCpu,
             "the MPI communicator works on host memory only");
-    if (aborted_) {
+    if (*aborted_) {
       throw Error("rank " + std::to_string(rank_) + ": the group was aborted",
                   ExitCode::kTemporary);
     }
@@ -150,14 +151,14 @@ class MpiCommunicator : public Communicator {
     sum_in_order(parts_, recv, count, dtype);
   }
   void finish(MPI_Request& request, const std::string& what) {
-    wait_mpi(request, rank_, what, deadline_, &aborted_, MpiPatience::kBusy);
+    wait_mpi(request, rank_, what, deadline_, aborted_.get(), MpiPatience::kBusy);
   }
 
   MPI_Comm comm_;
   std::chrono::milliseconds deadline_;
   int rank_ = 0;
   int size_ = 1;
-  std::atomic<bool> aborted_ = false;
+  const std::shared_ptr<std::atomic<bool>> aborted_;  ///< shared with what it was split from
   std::vector<std::byte> scratch_;
   std::vector<const void*> parts_;
 };
@@ -167,7 +168,8 @@ class MpiCommunicator : public Communicator {
 std::unique_ptr<Communicator> make_mpi_communicator(std::chrono::milliseconds deadline) {
   MPI_Comm comm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
-  return std::make_unique<MpiCommunicator>(comm, deadline);
+  return std::make_unique<MpiCommunicator>(comm, deadline,
+                                           std::make_shared<std::atomic<bool>>(false));
 }
 
 }  // namespace ditar

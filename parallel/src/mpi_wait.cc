@@ -1,8 +1,11 @@
 #include "mpi_wait.h"
 
+#include "ditar/parallel/pulse.h"
+
 #include <sched.h>
 
 #include <limits>
+#include <optional>
 #include <thread>
 
 namespace ditar {
@@ -20,11 +23,13 @@ void wait_mpi(MPI_Request& request, int rank, const std::string& what,
               MpiPatience patience) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
+  std::optional<PulseWait> waiting;
   for (std::uint64_t turn = 0;; ++turn) {
     int done = 0;
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
     if (done != 0) return;
     if (patience == MpiPatience::kBusy && turn % 64 != 63) continue;
+    if (!waiting) waiting.emplace(what);
     const auto waited = Clock::now() - start;
     if (aborted != nullptr && aborted->load()) {
       throw Error("rank " + std::to_string(rank) + ": the group was aborted during " + what,

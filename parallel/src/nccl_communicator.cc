@@ -2,14 +2,19 @@
 // looked at while waiting, so that a peer that is gone ends the wait.
 #include "ditar/config/error.h"
 #include "ditar/parallel/nccl.h"
+#include "ditar/parallel/pulse.h"
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace ditar {
 
@@ -39,12 +44,29 @@ ncclDataType_t type_of(DType dtype) {
   throw InvalidArgument("NCCL has no such element type");
 }
 
+class NcclCommunicator;
+
+/// A communicator and all that were split from it: they are aborted together.
+struct Family {
+  std::mutex mutex;
+  std::vector<NcclCommunicator*> members;
+};
+
 class NcclCommunicator : public Communicator {
  public:
   NcclCommunicator(std::unique_ptr<Communicator> host, Device device,
-                   std::chrono::milliseconds deadline)
-      : host_(std::move(host)), device_(device), deadline_(deadline) {}
-  ~NcclCommunicator() override { abort(); }  // destroying is collective, a rank may be gone
+                   std::chrono::milliseconds deadline, std::shared_ptr<Family> family)
+      : host_(std::move(host)), device_(device), deadline_(deadline), family_(std::move(family)) {
+    const std::lock_guard lock(family_->mutex);
+    family_->members.push_back(this);
+  }
+  ~NcclCommunicator() override {
+    {
+      const std::lock_guard lock(family_->mutex);
+      std::erase(family_->members, this);
+    }
+    abort_own();  // destroying is collective, a rank may be gone
+  }
 
   int rank() const noexcept override { return host_->rank(); }
   int size() const noexcept override { return host_->size(); }
@@ -125,7 +147,8 @@ class NcclCommunicator : public Communicator {
     });
   }
   std::unique_ptr<Communicator> split(int color, int key) override {
-    auto child = std::make_unique<NcclCommunicator>(host_->split(color, key), device_, deadline_);
+    auto child =
+        std::make_unique<NcclCommunicator>(host_->split(color, key), device_, deadline_, family_);
     (void)child->comm();  // now, while every rank is here
     return child;
   }
@@ -134,6 +157,7 @@ class NcclCommunicator : public Communicator {
     if (on_host(stream)) return host_->wait(stream, timeout);
     const DeviceGuard guard(device_);
     const auto end = Clock::now() + timeout;
+    const PulseWait waiting(last_);
     while (true) {
       const cudaError_t state = cudaStreamQuery(native(stream));
       if (state == cudaSuccess) return;
@@ -141,8 +165,7 @@ class NcclCommunicator : public Communicator {
         throw CudaError(std::string("work before ") + last_ +
                         " failed: " + cudaGetErrorString(state));
       }
-      ncclResult_t error = ncclSuccess;
-      if (comm_ != nullptr) post(ncclCommGetAsyncError(comm_, &error), last_);
+      const ncclResult_t error = state_of(last_);
       if (error != ncclInProgress) post(error, last_);
       if (Clock::now() > end) {
         abort();
@@ -154,9 +177,8 @@ class NcclCommunicator : public Communicator {
   }
   void abort() noexcept override {
     host_->abort();
-    const std::lock_guard lock(mutex_);
-    aborted_ = true;
-    if (comm_ != nullptr) ncclCommAbort(std::exchange(comm_, nullptr));
+    const std::lock_guard lock(family_->mutex);
+    for (NcclCommunicator* const member : family_->members) member->abort_own();
   }
 
  private:
@@ -169,6 +191,24 @@ class NcclCommunicator : public Communicator {
     return static_cast<std::size_t>(count);
   }
 
+  void abort_own() noexcept {
+    aborted_ = true;
+    const std::lock_guard lock(mutex_);
+    if (comm_ != nullptr) ncclCommAbort(std::exchange(comm_, nullptr));
+  }
+  void check_alive(const char* what) const {
+    if (!aborted_) return;
+    throw Error("rank " + std::to_string(rank()) + ": the group was aborted during " + what,
+                ExitCode::kTemporary);
+  }
+  /// What NCCL says of the calls so far; ncclSuccess before the first.
+  ncclResult_t state_of(const char* what) const {
+    const std::lock_guard lock(mutex_);
+    check_alive(what);
+    ncclResult_t state = ncclSuccess;
+    if (comm_ != nullptr) post(ncclCommGetAsyncError(comm_, &state), what);
+    return state;
+  }
   void post(ncclResult_t code, const char* what) const {
     if (code == ncclSuccess || code == ncclInProgress) return;
     throw NcclError(std::string(what) + " on rank " + std::to_string(rank()) +
@@ -177,14 +217,13 @@ class NcclCommunicator : public Communicator {
   /// Polls until the host side of the last call is done.
   void settle(const char* what) const {
     const auto end = Clock::now() + deadline_;
-    for (ncclResult_t state = ncclInProgress; state == ncclInProgress;) {
-      if (aborted_) {
-        throw Error("rank " + std::to_string(rank()) + ": the group was aborted during " + what,
-                    ExitCode::kTemporary);
-      }
-      post(ncclCommGetAsyncError(comm_, &state), what);
+    std::optional<PulseWait> waiting;
+    while (true) {
+      const ncclResult_t state = state_of(what);
       post(state, what);
-      if (state == ncclInProgress && Clock::now() > end) {
+      if (state != ncclInProgress) return;
+      if (!waiting) waiting.emplace(what);
+      if (Clock::now() > end) {
         throw TimeoutError("rank " + std::to_string(rank()) + " waited " +
                            std::to_string(deadline_.count()) + " ms in " + what +
                            " for the other ranks");
@@ -196,7 +235,11 @@ class NcclCommunicator : public Communicator {
     const DeviceGuard guard(device_);
     (void)comm();
     last_ = what;
-    post(call(), what);
+    {
+      const std::lock_guard lock(mutex_);
+      check_alive(what);
+      post(call(), what);
+    }
     settle(what);
   }
   template <typename Calls>
@@ -210,17 +253,18 @@ class NcclCommunicator : public Communicator {
 
   ncclComm_t comm() {
     if (comm_ != nullptr) return comm_;
-    if (aborted_) {
-      throw Error("rank " + std::to_string(rank()) + ": the group was aborted",
-                  ExitCode::kTemporary);
-    }
+    check_alive("its first call");
     const DeviceGuard guard(device_);
     ncclUniqueId id{};
     if (rank() == 0) post(ncclGetUniqueId(&id), "ncclGetUniqueId");
     host_->broadcast(&id, sizeof(id), DType::kU8, 0, {});
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    post(ncclCommInitRankConfig(&comm_, size(), id, rank(), &config), "ncclCommInitRank");
+    {
+      const std::lock_guard lock(mutex_);
+      check_alive("ncclCommInitRank");
+      post(ncclCommInitRankConfig(&comm_, size(), id, rank(), &config), "ncclCommInitRank");
+    }
     settle("ncclCommInitRank");
     return comm_;
   }
@@ -228,7 +272,8 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<Communicator> host_;
   const Device device_;
   const std::chrono::milliseconds deadline_;
-  std::mutex mutex_;  ///< of abort()
+  const std::shared_ptr<Family> family_;
+  mutable std::mutex mutex_;  ///< of comm_ against abort() from another thread
   std::atomic<bool> aborted_ = false;
   ncclComm_t comm_ = nullptr;
   const char* last_ = "the first collective";
@@ -249,7 +294,8 @@ std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicato
                                                      Device device,
                                                      std::chrono::milliseconds deadline) {
   require(device.type == DeviceType::kCuda, "NCCL works between GPUs only");
-  return std::make_unique<NcclCommunicator>(std::move(host), device, deadline);
+  return std::make_unique<NcclCommunicator>(std::move(host), device, deadline,
+                                            std::make_shared<Family>());
 }
 
 }  // namespace ditar

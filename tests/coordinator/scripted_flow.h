@@ -20,14 +20,14 @@ struct ScriptedWorld {
   std::mt19937_64 random{7};
   int starts = 0;
   int rebuilt = 0;
-  bool lies = false;             ///< the candidate's outputs differ from the best's
-  bool lies_when_timed = false;  ///< by little, and not after a single step as the suite has them
+  bool lies = false;               ///< the candidate's outputs differ from the best's
+  bool lies_when_timed = false;    ///< by little, and not after a single step as the suite has them
   std::vector<TrustedTool> tools;  ///< that the machine has
-  TimeFloor floor;               ///< what a request owes at least; all zero: nothing
-  WorkerTraces traces;           ///< that the candidate leaves
-  double seconds = 0.0;          ///< the clock of the time limit
-  double build_seconds = 0.0;    ///< what a build takes of it
-  double request_seconds = 0.0;  ///< what a candidate's request takes of it
+  TimeFloor floor;                 ///< what a request owes at least; all zero: nothing
+  WorkerTraces traces;             ///< that the candidate leaves
+  double seconds = 0.0;            ///< the clock of the time limit
+  double build_seconds = 0.0;      ///< what a build takes of it
+  double request_seconds = 0.0;    ///< what a candidate's request takes of it
 };
 
 class ScriptedFlow {

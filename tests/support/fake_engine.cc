@@ -1,7 +1,7 @@
 // A scripted engine behind engine.h, linked with the real harness into `fake-worker`. The model
-// path is the script: "fake:key=value,...". Keys: action (segv, exit, exit0, hang, freeze, throw,
-// nan, flood, throw_load, segv_load), step (when, default 0), rank (who, default 0), ms (sleep per
-// step), mib (flood). Its result is known: see expected() in fake_engine.h.
+// path is the script: "fake:key=value,...". Keys: action (segv, kill, exit, exit0, hang, freeze,
+// throw, nan, flood, throw_load, segv_load), step (when, default 0), rank (who, default 0), ms
+// (sleep per step), mib (flood). Its result is known: see expected() in fake_engine.h.
 #include "fake_engine.h"
 
 #include "ditar/config/error.h"
@@ -94,6 +94,7 @@ class FakeEngine : public Engine {
   }
   void act() const {
     if (is_my_turn("segv")) ::raise(SIGSEGV);
+    if (is_my_turn("kill")) ::raise(SIGKILL);
     if (is_my_turn("exit")) ::_exit(7);
     if (is_my_turn("exit0")) ::_exit(0);
     if (is_my_turn("freeze")) ::raise(SIGSTOP);

@@ -1,6 +1,7 @@
 #include "dit_engine_requests.h"
 #include "ditar/config/error.h"
 #include "ditar/config/safetensors.h"
+#include "ditar/parallel/pulse.h"
 #include "ditar/worker/engine.h"
 #include "test_paths.h"
 
@@ -38,6 +39,16 @@ TEST(DitEngineTest, ReportsWhatItLoaded) {
   EXPECT_THAT(names, ::testing::IsSupersetOf({"load", "transfer", "denoise/linear 96x216x72",
                                               "denoise/attention", "denoise/sampler"}));
   EXPECT_TRUE(engine->take_phases().empty());
+}
+
+TEST(DitEngineTest, TellsOfEveryOp) {
+  const auto page = std::make_shared<PulsePage>();
+  const PulseBinding binding(page);
+  const auto engine = load();
+  generate(*engine, {});
+  const auto seen = read_pulse(*page, std::chrono::steady_clock::now());
+  EXPECT_EQ(seen.op, "handing in the result");
+  EXPECT_GE(seen.ticks, 4 * (2 + 5 * static_cast<std::uint64_t>(engine->facts().depth)));
 }
 
 TEST(DitEngineTest, RepeatsItsBitsAndFeelsSeedLabelAndGuidance) {

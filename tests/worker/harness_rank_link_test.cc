@@ -38,8 +38,9 @@ TEST_P(RankLinkTest, CarriesWorkOutAndReportsBackInRankOrder) {
       return;
     }
     EXPECT_EQ(links.spoke->wait().seq, 5U);
-    ProgressReport progress{"run", {static_cast<std::uint64_t>(rank) * 10}};
-    links.spoke->send({MessageType::kProgress, 0, encode_meta(progress), {}});
+    const std::string progress =
+        encode_progress(static_cast<std::uint64_t>(rank) * 10, *links.page);
+    links.spoke->send({MessageType::kProgress, 0, progress, {}});
     RankReport report;
     report.rank = rank;
     links.spoke->send({MessageType::kResult, 5, encode_meta(report), {}});

@@ -1,6 +1,7 @@
 #include "conditioning.h"
 
 #include "ditar/kernels/ops/embedding.h"
+#include "ditar/parallel/pulse.h"
 
 #include <algorithm>
 
@@ -100,6 +101,10 @@ bool Conditioning::ensure(std::size_t k, StreamView stream) {
   const TensorView conditions = rows_of(condition_, rows);
   // The final layer takes block 0's condition, which is the first embedder's, or stands last.
   for (std::size_t i = 0; i < std::max(blocks_.size(), labels_.size()); ++i) {
+    const double hidden = static_cast<double>(weights_->config.hidden);
+    const double flops = 12.0 * static_cast<double>(rows) * hidden * hidden;
+    pulse_tick("adaLN of the layers held", static_cast<std::int64_t>(i),
+               kUsualOp + std::chrono::milliseconds(static_cast<std::int64_t>(flops / 1e5)));
     if (i < labels_.size()) condition(i, stream);
     if (i < blocks_.size()) {
       weights_->blocks[i].modulation.run(conditions, rows_of(blocks_[i], rows), {}, workspace,

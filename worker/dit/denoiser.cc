@@ -7,6 +7,7 @@
 #include "ditar/kernels/ops/patch.h"
 #include "ditar/kernels/ops/rearrange.h"
 #include "ditar/kernels/range.h"
+#include "ditar/parallel/pulse.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@ namespace ditar {
 namespace {
 
 constexpr double kNormEps = 1e-6;
+constexpr double kSlowestFlops = 1e8;  // a second, of a loaded CPU in FP64
 constexpr int kMicroBatches = 8;  // a pipeline stage: 1/16 of the time is bubble with two stages
 
 const RankGroups& one_rank() {
@@ -177,6 +179,15 @@ void Denoiser::look(ConstTensorView values, const std::string& layer) const {
               " is not finite; run in a wider precision or look for damaged weights");
 }
 
+// An op of the CPU announces how long it may take; one of a GPU is only enqueued.
+void Denoiser::tick(const char* op, std::int64_t block, double flops) const {
+  auto allowed = kUsualOp;
+  if (stream_.device().type == DeviceType::kCpu) {
+    allowed += std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * flops / kSlowestFlops));
+  }
+  pulse_tick(op, block, allowed);
+}
+
 void Denoiser::mark_linear(std::int64_t rows, const Linear& layer, PhaseClock& clock) const {
   const std::int64_t in = layer.in_features(), out = layer.out_features();
   const auto element = static_cast<std::int64_t>(size_of(weights_->dtype));
@@ -200,6 +211,7 @@ void Denoiser::linear(ConstTensorView x, const Linear& layer, Activation activat
 void Denoiser::embed(ConstTensorView x, PhaseClock& clock) {
   const Range range("patch");
   const ModelConfig& c = config_;
+  tick("x_embedder", -1, 2.0 * static_cast<double>(all_.x.count() * c.patch_values()));
   patchify(x, c.patch, patches_, stream_);
   clock.mark(Phase::kPatch, {.flops = 0.0, .bytes = bytes_of(x) + bytes_of(patches_)});
   if (sequence_) {
@@ -275,18 +287,27 @@ void Denoiser::block(std::size_t i, PhaseClock& clock) {
                : std::string();
   };
   const TensorView attended = a_.attended.reshape({count, a_.attended.size(2)});
+  const std::int64_t layer = weights_->shard.layers.begin + static_cast<std::int64_t>(i);
+  const auto work = [&](const Linear& linear) {
+    return 2.0 * static_cast<double>(count * linear.in_features() * linear.out_features());
+  };
+  tick("attn.qkv", layer, work(w.qkv));
   linear(flat(a_.h), w.qkv, Activation::kNone, a_.qkv.reshape({count, w.qkv.out_features()}),
          clock);
   look(a_.qkv, name("attn.qkv"));
+  tick("attn", layer, 4.0 * static_cast<double>(a_.attended.count() * config_.tokens()));
   attend(clock);
   look(a_.attended, name("attn"));
+  tick("attn.proj", layer, work(w.proj));
   linear(attended, w.proj, Activation::kNone, flat(a_.y), clock);
   sum_parts(clock);
   look(a_.y, name("attn.proj"));
   gate_norm(part(i, kGate1), part(i, kShift2), part(i, kScale2), second_eps_, clock);
   look(a_.h, name("norm2"));
+  tick("mlp.fc1", layer, work(w.fc1));
   linear(flat(a_.h), w.fc1, Activation::kGeluTanh, a_.mlp, clock);
   look(a_.mlp, name("mlp.fc1"));
+  tick("mlp.fc2", layer, work(w.fc2));
   linear(a_.mlp, w.fc2, Activation::kNone, flat(a_.y), clock);
   sum_parts(clock);
   look(a_.y, name("mlp.fc2"));
@@ -329,6 +350,7 @@ void Denoiser::stage(PhaseClock& clock) {
   clock.mark(Phase::kNorm, {.flops = 0.0, .bytes = 2 * bytes_of(a_.x)});
   for (std::size_t i = 0; i < weights_->blocks.size(); ++i) block(i, clock);
   if (!weights_->shard.last_stage) return send_rows(clock);
+  tick("final_layer", -1, 2.0 * static_cast<double>(a_.h.count() * config_.out_values()));
   linear(flat(a_.h), weights_->final_linear, Activation::kNone, a_.tokens_out, clock);
 }
 

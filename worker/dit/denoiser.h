@@ -66,6 +66,8 @@ class Denoiser {
   void assemble(PhaseClock& clock);
   void linear(ConstTensorView x, const Linear& layer, Activation activation, TensorView y,
               PhaseClock& clock);
+  /// Tells of the op that comes, which takes about `flops`.
+  void tick(const char* op, std::int64_t block, double flops = 0.0) const;
   void mark_linear(std::int64_t rows, const Linear& layer, PhaseClock& clock) const;
   ConstTensorView part(std::size_t block, Part which);
   TensorView flat(const TensorView& tokens) const;

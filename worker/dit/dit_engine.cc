@@ -7,6 +7,7 @@
 #include "ditar/parallel/agreement.h"
 #include "ditar/parallel/communicator.h"
 #include "ditar/parallel/nccl.h"
+#include "ditar/parallel/pulse.h"
 
 #include <algorithm>
 #include <cmath>
@@ -214,6 +215,7 @@ void DitEngine::prepare(const RequestShape& shape, const RequestSchedule& schedu
   injected_.clear();
   check_memory();
   peak_bytes_ = std::max(peak_bytes_, planned_bytes());
+  while (!on_host() && marks_.size() < sampler_.steps.size()) marks_.emplace_back(device_);
   record_steps(std::move(former), alike);
   clock_.mark(Phase::kPrepare);
 }
@@ -383,6 +385,7 @@ void DitEngine::advance(std::size_t k, bool check) {
   clock_.start_part();
   if (k % static_cast<std::size_t>(knobs_.step_cache_interval) == 0) predict(k, check);
   const Range range("sampler");
+  pulse_tick("sampler");
   update(k);
   // Guidance reads two outputs and writes one; the update reads that and the latents, writes them.
   const double latents = static_cast<double>(x_.size_bytes());
@@ -397,9 +400,29 @@ void DitEngine::step(std::int64_t k) {
               std::to_string(schedule_.timesteps.size()) + " steps");
   if (k % knobs_.step_stride != 0) return;
   const auto index = static_cast<std::size_t>(k / knobs_.step_stride);
-  if (!graphs_.empty() && injected_.empty()) return graphs_[index].launch(stream_);
-  set_cpu_threads(threads_);
-  advance(index, false);
+  pulse_tick("enqueueing a step");
+  if (!graphs_.empty() && injected_.empty()) {
+    graphs_[index].launch(stream_);
+  } else {
+    set_cpu_threads(threads_);
+    advance(index, false);
+  }
+  if (!on_host()) marks_[index].record(stream_);
+}
+
+// A step of a GPU may take ten times as long as the longest before it.
+void DitEngine::finish_steps() {
+  using namespace std::chrono;
+  milliseconds allowed{30'000};
+  for (std::size_t k = 0; !on_host() && k < sampler_.steps.size(); ++k) {
+    pulse_step(static_cast<std::int64_t>(k));
+    pulse_tick("the GPU's work", -1, allowed);
+    const auto start = steady_clock::now();
+    while (!marks_[k].reached()) std::this_thread::yield();
+    const auto took = duration_cast<milliseconds>(steady_clock::now() - start);
+    allowed = std::max({k == 0 ? kUsualOp : allowed, kUsualOp, 10 * took});
+  }
+  stream_.view().synchronize();
 }
 
 // The request is deterministic, so it is run again with every layer looked at.
@@ -434,7 +457,8 @@ void DitEngine::read_latents(std::span<float> out) {
           "read_latents: the destination has " + std::to_string(out.size()) + " values where " +
               std::to_string(shape_.count()) + " are needed");
   set_cpu_threads(threads_);
-  stream_.view().synchronize();
+  finish_steps();
+  pulse_tick("handing in the result");
   clock_.mark(Phase::kDenoise);
   clock_.start();
   float* own = staging_.as<float>();

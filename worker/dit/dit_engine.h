@@ -62,6 +62,8 @@ class DitEngine final : public Engine {
   void profile_on_gpu(std::size_t k, int repeats, StepProfile& profile);
   /// Records every step as a graph, unless those of the request before serve this one too.
   void record_steps(std::vector<Graph> former, bool labels_alike);
+  /// Waits for the enqueued steps, one after the other.
+  void finish_steps();
   void collect(std::span<float> out);
   void explain_not_finite();
   const DeviceMesh& mesh() const noexcept { return groups_.mesh(); }
@@ -102,6 +104,7 @@ class DitEngine final : public Engine {
     friend bool operator==(const Recorded&, const Recorded&) = default;
   };
   Recorded recorded_;
+  std::vector<Event> marks_;    ///< of a GPU: one behind each enqueued step, or more
   std::vector<Graph> graphs_;   ///< one for each sampler step; empty: steps are enqueued op by op
   ConstTensorView eps_, cond_;  ///< guided and conditional output of the last prediction
 };

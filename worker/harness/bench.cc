@@ -1,11 +1,12 @@
 #include "bench.h"
 
+#include "bench_group.h"
 #include "bench_report.h"
 #include "ditar/config/error.h"
 #include "ditar/config/log.h"
 #include "ditar/config/philox.h"
-#include "group_communicator.h"
-#include "rank_context.h"
+#include "engine_runner.h"
+#include "placement.h"
 
 #include <unistd.h>
 
@@ -20,39 +21,10 @@ namespace ditar {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::minutes kPatience{10};
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-
-/// Under a launcher one MPI rank, else alone without MPI.
-class BenchGroup {
- public:
-  BenchGroup() {
-    if (launcher_facts().size < 1) return;
-    mpi_ = std::make_unique<MpiRuntime>();
-    bootstrap_ = make_mpi_bootstrap(kPatience);
-  }
-  int rank() const { return mpi_ ? mpi_->rank() : 0; }
-  int size() const { return mpi_ ? mpi_->size() : 1; }
-  void barrier() {
-    if (bootstrap_) bootstrap_->barrier();
-  }
-  std::vector<BenchRow> gather(const BenchRow& mine) {
-    if (!bootstrap_) return {mine};
-    const std::string text = encode_row(mine);
-    std::vector<BenchRow> rows;
-    for (const auto& blob : bootstrap_->all_gather(std::as_bytes(std::span(text)))) {
-      rows.push_back(decode_row({reinterpret_cast<const char*>(blob.data()), blob.size()}));
-    }
-    return rows;
-  }
-
- private:
-  std::unique_ptr<MpiRuntime> mpi_;
-  std::unique_ptr<Bootstrap> bootstrap_;
-};
 
 /// Fresh noise and labels for request `number`, the same on every rank.
 RunRequest make_request(const BenchOptions& options, const LoadReply& model, int number) {
@@ -108,15 +80,10 @@ std::string engine_device(const BenchOptions& options, int rank) {
   return apply_placement({options.device, options.threads, {}});
 }
 
-}  // namespace
-
-int bench(const BenchOptions& options) {
-  check_options(options);
-  BenchGroup group;
-  init_logging("dit-worker", group.rank());
+int bench_in(BenchGroup& group, const BenchOptions& options) {
   const std::string device = engine_device(options, group.rank());
-  auto communicator = make_group_communicator(device, group.size(), kPatience);
-  EngineRunner runner(communicator.get(), group.rank(), device, options.threads);
+  group.connect(device);
+  EngineRunner runner(group.communicator(), group.rank(), device, options.threads);
 
   BenchRow row = describe(options, group.rank(), group.size());
   const auto start = Clock::now();
@@ -132,14 +99,33 @@ int bench(const BenchOptions& options) {
     for (const float value : latents) row.finite = row.finite && std::isfinite(value);
     row.report = runner.report();
   }
-  const auto rows = group.gather(row);
+  std::vector<BenchRow> rows;
+  for (const std::string& text : group.gather(encode_row(row))) rows.push_back(decode_row(text));
   if (group.rank() == 0) {
     std::cout << (options.json ? bench_json(rows, model, options.images, options.steps)
                                : bench_table(rows, model, options.images, options.steps));
   }
+  group.finish();
   bool finite = true;
   for (const BenchRow& other : rows) finite = finite && other.finite;
   return to_int(finite ? ExitCode::kOk : ExitCode::kFailure);
+}
+
+}  // namespace
+
+int bench(const BenchOptions& options) {
+  check_options(options);
+  BenchGroup group;
+  init_logging("dit-worker", group.rank());
+  if (group.size() == 1) return bench_in(group, options);
+  // The end of one rank in the middle of it is the end of all, without MPI's farewell.
+  try {
+    return bench_in(group, options);
+  } catch (const Error& error) {
+    group.leave(error.message(), to_int(error.exit_code()));
+  } catch (const std::exception& error) {
+    group.leave(error.what(), to_int(ExitCode::kFailure));
+  }
 }
 
 }  // namespace ditar

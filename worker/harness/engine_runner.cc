@@ -1,6 +1,7 @@
 #include "engine_runner.h"
 
 #include "ditar/config/error.h"
+#include "ditar/parallel/pulse.h"
 
 #include <sys/resource.h>
 
@@ -12,6 +13,9 @@ namespace ditar {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+// Announced to the other ranks: reading a large model, and recording graphs.
+constexpr std::chrono::minutes kLoading{5};
+constexpr std::chrono::minutes kPreparing{2};
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -36,6 +40,7 @@ RequestSchedule to_schedule(const ScheduleSpec& spec) {
 LoadReply EngineRunner::load(const LoadRequest& request) {
   if (engine_) throw TransportError("a model is loaded already; a group loads once");
   const auto start = Clock::now();
+  pulse_tick("loading", -1, kLoading);
   EngineOptions options;
   options.model_path = request.model_path;
   options.knobs_path = request.knobs_path;
@@ -70,15 +75,22 @@ void EngineRunner::run(const RunRequest& request, std::vector<float>& latents) {
   if (!engine_) throw TransportError("a run was asked for before a model was loaded");
   const auto start = Clock::now();
   const RequestShape shape{request.images, request.channels, request.height, request.width};
+  pulse_tick("prepare", -1, kPreparing);
   engine_->prepare(shape, to_schedule(request.schedule), request.labels);
+  pulse_tick("set_latents");
   engine_->set_latents(request.latents);
   const auto count = static_cast<std::int64_t>(request.schedule.timesteps.size());
   for (std::int64_t k = 0; k < count; ++k) {
+    pulse_step(k);
+    pulse_tick("the start of a step");
     engine_->step(k);
     steps_.fetch_add(1, std::memory_order_relaxed);
   }
   if (rank_ == 0) latents.resize(static_cast<std::size_t>(shape.count()));
+  pulse_tick("read_latents");
   engine_->read_latents(latents);
+  pulse_step(-1);
+  pulse_tick("the end of a request");
   milliseconds_ = milliseconds_since(start);
 }
 

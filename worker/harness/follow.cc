@@ -1,4 +1,5 @@
 #include "ditar/config/error.h"
+#include "group_watch.h"
 #include "heartbeat.h"
 #include "rank_context.h"
 
@@ -9,7 +10,10 @@ namespace {
 class Follower {
  public:
   explicit Follower(RankContext& context)
-      : context_(context), spoke_(*context.links.spoke), heartbeat_([this] { beat(); }) {}
+      : context_(context),
+        spoke_(*context.links.spoke),
+        watch_(context.links),
+        heartbeat_([this] { beat(); }, {context.links.spoke->fd()}) {}
 
   int serve() {
     try {
@@ -49,12 +53,18 @@ class Follower {
 
   void beat() noexcept {
     try {
-      if (spoke_.lead_is_gone()) leave_now("rank 0 is gone", to_int(ExitCode::kTemporary));
+      if (spoke_.lead_is_gone()) {
+        leave_group(context_.communicator.get(), "rank 0 is gone", to_int(ExitCode::kTemporary));
+      }
+      watch_.look();
       const std::string meta =
-          encode_meta(ProgressReport{"run", {context_.runner->steps().load()}});
+          encode_progress(context_.runner->steps().load(), *context_.links.page);
       spoke_.send({MessageType::kProgress, 0, meta, {}});
+    } catch (const RankStalled& error) {
+      watch_.kill(error.rank());
+      leave_group(context_.communicator.get(), error.message(), to_int(ExitCode::kTemporary));
     } catch (const std::exception& error) {
-      leave_now(error.what(), to_int(ExitCode::kTemporary));
+      leave_group(context_.communicator.get(), error.what(), to_int(ExitCode::kTemporary));
     }
   }
 
@@ -74,6 +84,7 @@ class Follower {
 
   RankContext& context_;
   RankSpoke& spoke_;
+  GroupWatch watch_;
   Heartbeat heartbeat_;
 };
 

@@ -3,25 +3,38 @@
 // request pays nothing for it.
 #pragma once
 
+#include "ditar/parallel/pulse.h"
+
 #include <atomic>
 #include <functional>
 #include <thread>
+#include <vector>
 
 namespace ditar {
 
 class Heartbeat {
  public:
   /// `beat` runs on the heartbeat's thread and must not throw.
-  explicit Heartbeat(std::function<void()> beat);
+  /// `fds`: sockets; while work goes on, the end of one calls `beat` at once.
+  /// `mind_terminate`: SIGTERM, which the caller has blocked in all threads, calls `beat` once more
+  /// and then ends the process with 143.
+  explicit Heartbeat(std::function<void()> beat, std::vector<int> fds = {},
+                     bool mind_terminate = false);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// Beats while one of these lives.
+  /// Beats while one of these lives; made and ended by the thread whose pulse tells of the work.
   class Work {
    public:
-    explicit Work(Heartbeat& heartbeat) : heartbeat_(heartbeat) { heartbeat_.busy_ = true; }
-    ~Work() { heartbeat_.busy_ = false; }
+    explicit Work(Heartbeat& heartbeat) : heartbeat_(heartbeat) {
+      pulse_tick("what comes first");
+      heartbeat_.busy_ = true;
+    }
+    ~Work() {
+      pulse_idle();
+      heartbeat_.busy_ = false;
+    }
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
@@ -30,7 +43,10 @@ class Heartbeat {
   };
 
  private:
+  void loop(bool mind_terminate);
+
   std::function<void()> beat_;
+  std::vector<int> fds_;
   std::atomic<bool> busy_ = false;
   int wake_fd_ = -1;
   std::thread thread_;

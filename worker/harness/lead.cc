@@ -3,6 +3,7 @@
 #include "ditar/config/log.h"
 #include "ditar/config/sha256.h"
 #include "ditar/config/zmq_transport.h"
+#include "group_watch.h"
 #include "heartbeat.h"
 #include "rank_context.h"
 
@@ -43,7 +44,9 @@ class Lead {
       : context_(context),
         link_(make_zmq_client(context.endpoint, keys_from_environment()), context.attempt,
               lease_from_environment()),
-        heartbeat_([this] { beat(); }) {}
+        watch_(context.links),
+        heartbeat_([this] { beat(); },
+                   context.links.hub ? context.links.hub->fds() : std::vector<int>{}) {}
 
   int serve() {
     try {
@@ -148,7 +151,8 @@ class Lead {
     try {
       ProgressReport progress{phase_.load(), {context_.runner->steps().load()}};
       if (context_.links.hub) {
-        context_.links.hub->pump();
+        watch_.look();
+        context_.links.hub->tell_pulse(*context_.links.page);
         for (const std::uint64_t steps : context_.links.hub->steps()) {
           progress.steps.push_back(steps);
         }
@@ -159,6 +163,8 @@ class Lead {
       give_up(error, error.rank());
     } catch (const RankGone& error) {
       give_up(error, error.rank());
+    } catch (const RankStalled& error) {
+      give_up(error, error.rank());
     } catch (const Error& error) {
       give_up(error, 0);
     } catch (const std::exception& error) {
@@ -168,6 +174,7 @@ class Lead {
 
   static std::string kind_of(const Error& error) {
     if (dynamic_cast<const TransportError*>(&error) != nullptr) return "protocol";
+    if (dynamic_cast<const RankStalled*>(&error) != nullptr) return "stalled";
     return dynamic_cast<const RankGone*>(&error) != nullptr ? "gone" : "error";
   }
 
@@ -179,12 +186,13 @@ class Lead {
       link_.close();
     } catch (const std::exception&) {  // the coordinator is gone; the exit code remains
     }
-    leave_now(error.message(), code);
+    leave_group(context_.communicator.get(), error.message(), code);
   }
 
   RankContext& context_;
   CoordinatorLink link_;
   std::atomic<const char*> phase_ = "idle";
+  GroupWatch watch_;
   Heartbeat heartbeat_;
 };
 

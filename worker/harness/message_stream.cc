@@ -1,7 +1,9 @@
 #include "rank_link.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,13 +18,19 @@ constexpr std::size_t kPayloadAt = 32;  // of the frame header: u32 payload byte
 
 MessageStream::~MessageStream() {
   if (fd_ >= 0) ::close(fd_);
+  if (peer_.process >= 0) ::close(peer_.process);
 }
 
 MessageStream::MessageStream(MessageStream&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       assembler_(std::move(other.assembler_)),
       attempt_(other.attempt_),
-      buffer_(std::move(other.buffer_)) {}
+      buffer_(std::move(other.buffer_)),
+      peer_(std::exchange(other.peer_, RankPeer{nullptr, false, -1})) {}
+
+void RankPeer::kill() const noexcept {
+  if (process >= 0) ::syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
+}
 
 void MessageStream::send(const OutMessage& message) {
   for (const Frame& frame : encode_frames(attempt_, message)) {

@@ -43,8 +43,19 @@ std::vector<std::string> cut(std::string_view text, char separator) {
 
 LauncherFacts launcher_facts() {
   LauncherFacts facts{number_in("OMPI_COMM_WORLD_RANK"), number_in("OMPI_COMM_WORLD_SIZE")};
-  if (facts.rank < 0 && std::getenv("PMIX_RANK") != nullptr) {
-    facts = {number_in("PMIX_RANK"), number_in("SLURM_NTASKS")};
+  if (facts.rank >= 0) return facts;
+  const int tasks = number_in("SLURM_STEP_NUM_TASKS");
+  if (std::getenv("PMIX_RANK") != nullptr) {
+    facts = {number_in("PMIX_RANK"), tasks > 0 ? tasks : number_in("SLURM_NTASKS")};
+    if (facts.rank < 0 || facts.size < 1) {
+      throw Unavailable(
+          "PMIX_RANK is set, but neither SLURM_STEP_NUM_TASKS nor SLURM_NTASKS says how many ranks "
+          "there are; start with mpirun or srun --mpi=pmix");
+    }
+  } else if (tasks > 1) {
+    throw Unavailable("srun started " + std::to_string(tasks) +
+                      " tasks without PMIx, so they cannot find each other; give srun --mpi=pmix "
+                      "(srun --mpi=list shows what this Slurm has), or use mpirun");
   }
   return facts;
 }

@@ -12,7 +12,8 @@ struct LauncherFacts {
   int rank = -1;
   int size = -1;
 };
-/// Rank and size are -1 if no launcher started this process.
+/// Rank and size are -1 if no launcher started this process. @throws Unavailable where srun started
+/// several tasks that cannot find each other.
 LauncherFacts launcher_facts();
 
 struct Placement {

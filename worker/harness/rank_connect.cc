@@ -2,12 +2,14 @@
 // the others connect and name themselves.
 #include "ditar/config/wire_codec.h"
 #include "rank_link.h"
+#include "shared_page.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -84,8 +86,28 @@ MessageStream connect_to(Address address, const AttemptId& token) {
   return {fd, token};
 }
 
+/// On one host: a handle on the other's process, and its pulse page for this rank's.
+void meet_neighbour(MessageStream& stream, const SharedPage& own, bool first) {
+  RankPeer& peer = stream.peer();
+  ucred who{};
+  socklen_t length = sizeof who;
+  if (::getsockopt(stream.fd(), SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 && who.pid > 0) {
+    peer.process = static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0));
+  }
+  if (first) send_fd(stream.fd(), own.fd);
+  const int fd = receive_fd(stream.fd());
+  if (!first) send_fd(stream.fd(), own.fd);
+  if (fd < 0) return;
+  if (auto page = map_page(fd)) {
+    peer.page = std::move(page);
+    peer.shared = true;
+  }
+  ::close(fd);
+}
+
 /// Takes connections until every rank has named itself; strangers without the token are dropped.
-std::vector<MessageStream> accept_ranks(int listener, int size, const AttemptId& token) {
+std::vector<MessageStream> accept_ranks(int listener, int size, const AttemptId& token,
+                                        const SharedPage* neighbour) {
   std::vector<std::optional<MessageStream>> by_rank(static_cast<std::size_t>(size));
   int missing = size - 1;
   while (missing > 0) {
@@ -98,6 +120,7 @@ std::vector<MessageStream> accept_ranks(int listener, int size, const AttemptId&
       if (!stream.wait_readable(std::chrono::seconds(5))) continue;
       const auto hello = stream.poll_message();
       if (!hello || hello->seq < 1 || hello->seq >= by_rank.size() || by_rank[hello->seq]) continue;
+      if (neighbour != nullptr) meet_neighbour(stream, *neighbour, false);
       by_rank[hello->seq].emplace(std::move(stream));
       --missing;
     } catch (const TransportError&) {
@@ -109,6 +132,13 @@ std::vector<MessageStream> accept_ranks(int listener, int size, const AttemptId&
   return streams;
 }
 
+struct Closer {
+  int fd;
+  ~Closer() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
 std::vector<std::byte> to_bytes(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
@@ -118,6 +148,9 @@ std::vector<std::byte> to_bytes(const std::string& text) {
 
 RankLinks connect_ranks(Bootstrap& bootstrap, bool one_host) {
   RankLinks links;
+  const SharedPage own = make_shared_page();
+  const Closer closer{own.fd};
+  links.page = own.page;
   // The token is fresh and only travels through the bootstrap; it also scopes the frames.
   std::vector<std::byte> blob;
   int listener = -1;
@@ -136,7 +169,7 @@ RankLinks connect_ranks(Bootstrap& bootstrap, bool one_host) {
   const std::string text(reinterpret_cast<const char*>(blob.data()), blob.size());
   const AttemptId token = AttemptId::parse(text.substr(0, 32));
   if (bootstrap.rank() == 0) {
-    auto streams = accept_ranks(listener, bootstrap.size(), token);
+    auto streams = accept_ranks(listener, bootstrap.size(), token, one_host ? &own : nullptr);
     ::close(listener);
     links.hub = std::make_unique<RankHub>(std::move(streams));
     return links;
@@ -147,6 +180,7 @@ RankLinks connect_ranks(Bootstrap& bootstrap, bool one_host) {
                                     : tcp_address(where.substr(0, space), where.substr(space + 1)),
                            token);
   stream.send({MessageType::kHello, static_cast<std::uint64_t>(bootstrap.rank()), {}, {}});
+  if (one_host) meet_neighbour(stream, own, true);
   links.spoke = std::make_unique<RankSpoke>(std::move(stream));
   return links;
 }

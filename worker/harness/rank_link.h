@@ -6,6 +6,7 @@
 
 #include "ditar/config/wire_frame.h"
 #include "ditar/parallel/bootstrap.h"
+#include "ditar/parallel/pulse.h"
 
 #include <chrono>
 #include <cstdint>
@@ -21,15 +22,28 @@ namespace ditar {
 class RankGone : public Error {
  public:
   /// @param rank the rank that is gone, -1 where it is not known.
-  explicit RankGone(int rank, std::source_location where = std::source_location::current())
-      : Error(rank < 0 ? "another rank of the group is gone"
-                       : "rank " + std::to_string(rank) + " of the group is gone",
+  /// @param last what it was last seen in, or empty.
+  explicit RankGone(int rank, const std::string& last = {},
+                    std::source_location where = std::source_location::current())
+      : Error((rank < 0 ? "another rank of the group is gone"
+                        : "rank " + std::to_string(rank) + " of the group is gone") +
+                  (last.empty() ? "" : ", last seen in " + last),
               ExitCode::kTemporary, where),
         rank_(rank) {}
   int rank() const noexcept { return rank_; }
 
  private:
   int rank_;
+};
+
+/// What a rank can see of another beside its messages.
+struct RankPeer {
+  std::shared_ptr<PulsePage> page = std::make_shared<PulsePage>();
+  bool shared = false;  ///< the page is the other's own; else messages keep it up to date
+  int process = -1;     ///< pidfd of a rank on this host, or -1
+
+  /// Ends the other's process at once, where that is possible.
+  void kill() const noexcept;
 };
 
 /// One connected stream socket that carries messages. Move-only; one thread at a time.
@@ -42,6 +56,8 @@ class MessageStream {
   MessageStream(const MessageStream&) = delete;
 
   int fd() const noexcept { return fd_; }
+  RankPeer& peer() noexcept { return peer_; }
+  const RankPeer& peer() const noexcept { return peer_; }
   /// Writes the whole message. @throws RankGone if the other end is gone.
   void send(const OutMessage& message);
   /// Reads what is there without blocking and gives the next whole message, if one is complete.
@@ -55,7 +71,14 @@ class MessageStream {
   MessageAssembler assembler_;
   AttemptId attempt_;
   std::vector<std::byte> buffer_;
+  RankPeer peer_;
 };
+
+/// A ProgressReport's meta with the finished steps and this rank's pulse in it, and its way into
+/// the page of a rank on another host.
+std::string encode_progress(std::uint64_t steps, const PulsePage& page);
+/// @throws FrameError unless the meta is of encode_progress. Gives the steps.
+std::uint64_t take_progress(const std::string& meta, RankPeer& peer);
 
 /// Rank 0's end: one stream per other rank.
 class RankHub {
@@ -71,9 +94,17 @@ class RankHub {
   void pump();
   /// Steps that the other ranks have reported, by rank - 1.
   std::vector<std::uint64_t> steps() const;
+  /// What the other ranks do, by rank - 1.
+  std::vector<PulseSnapshot> pulses(std::chrono::steady_clock::time_point now) const;
+  void kill(int rank) const noexcept;
+  /// Tells the ranks of other hosts of rank 0's pulse.
+  void tell_pulse(const PulsePage& page);
+  /// The sockets, for poll().
+  std::vector<int> fds() const;
 
  private:
   void pump_locked();
+  RankGone gone(std::size_t index) const;
   void take(std::size_t index, InMessage message);
 
   mutable std::mutex mutex_;
@@ -93,15 +124,25 @@ class RankSpoke {
   InMessage wait();
   /// True once rank 0 has gone; does not block.
   bool lead_is_gone() const;
+  /// Takes in what has come without blocking. @throws RankGone if rank 0 is gone.
+  void pump();
+  PulseSnapshot lead_pulse(std::chrono::steady_clock::time_point now) const;
+  void kill_lead() const noexcept { stream_.peer().kill(); }
+  int fd() const noexcept { return stream_.fd(); }
 
  private:
+  std::optional<InMessage> poll_locked();
+
   std::mutex send_mutex_;
+  mutable std::mutex receive_mutex_;
   MessageStream stream_;
+  std::deque<InMessage> inbox_;
 };
 
 struct RankLinks {
-  std::unique_ptr<RankHub> hub;      ///< on rank 0
-  std::unique_ptr<RankSpoke> spoke;  ///< elsewhere
+  std::shared_ptr<PulsePage> page = std::make_shared<PulsePage>();  ///< this rank's own
+  std::unique_ptr<RankHub> hub;                                     ///< on rank 0
+  std::unique_ptr<RankSpoke> spoke;                                 ///< elsewhere
 };
 /// Connects the group. Collective; blocks up to the bootstrap's deadline.
 /// `one_host`: all ranks are on this host.

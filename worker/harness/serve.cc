@@ -100,6 +100,7 @@ int serve(const ServeOptions& options) {
     }
     context.links = connect_ranks(*context.bootstrap, one_host);
   }
+  const PulseBinding pulse(context.links.page);
   context.communicator = make_group_communicator(device, size, kCollectivePatience);
   context.runner =
       std::make_unique<EngineRunner>(context.communicator.get(), rank, device, placement.threads);

@@ -1,5 +1,5 @@
-// One case of the suite, judged: its commit as an experiment, and what its submitter does beside it.
-// Private to coordinator/src/adversarial.
+// One case of the suite, judged: its commit as an experiment, and what its submitter does beside
+// it. Private to coordinator/src/adversarial.
 #pragma once
 
 #include "adversarial/scratch_clone.h"

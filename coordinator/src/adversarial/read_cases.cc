@@ -23,8 +23,8 @@ std::string text_of_file(const std::filesystem::path& file) {
 
 void check_keys(const json& body, const std::filesystem::path& file) {
   static const std::set<std::string> kKnown = {
-      "what",  "kind",    "classification", "expected",    "edits",
-      "knobs", "not_run", "links",          "environment", "because", "act"};
+      "what",    "kind",  "classification", "expected", "edits", "knobs",
+      "not_run", "links", "environment",    "because",  "act"};
   for (const auto& [key, value] : body.items()) {
     if (!kKnown.contains(key)) throw DataError(file.string() + ": unknown key \"" + key + "\"");
   }

@@ -130,8 +130,7 @@ void ScratchClone::amend_message(const std::string& message) const {
 
 void ScratchClone::commit_parent_path() const {
   const std::string blob = git({"hash-object", "-w", "--stdin"}, "overwritten\n");
-  const std::string entries =
-      git({"ls-tree", "HEAD"}) + "\n100644 blob " + blob + "\t..\n";
+  const std::string entries = git({"ls-tree", "HEAD"}) + "\n100644 blob " + blob + "\t..\n";
   const std::string tree = git({"mktree"}, entries);
   const std::string commit =
       git({"commit-tree", tree, "-p", "HEAD^", "-m", "a tree that climbs out"});

@@ -90,10 +90,10 @@ void ExperimentRun::refuse_what_rules_forbid() {
            "); run that one, or measure anew: dit-ar baseline");
   }
   if (parts_.tools) {
-    const std::string changed =
-        changed_tool(baseline_.value("tools", json()), parts_.tools(lane_));
+    const std::string changed = changed_tool(baseline_.value("tools", json()), parts_.tools(lane_));
     if (!changed.empty()) {
-      refuse(changed + "; call dit-ar with that one first on PATH, or measure anew: dit-ar baseline");
+      refuse(changed +
+             "; call dit-ar with that one first on PATH, or measure anew: dit-ar baseline");
     }
   }
   if (parts_.gpus) gpus_ = parts_.gpus(lane_);

@@ -229,10 +229,11 @@ void ExperimentRun::check_floor(const BlockRecord& block) const {
     const std::int64_t own = std::min(quad.cost[baab ? 0 : 1], quad.cost[baab ? 3 : 2]);
     if (quad.is_void || static_cast<double>(own) >= least) continue;
     char text[240];
-    std::snprintf(text, sizeof text,
-                  "a request took %.3f ms, and the network's arithmetic alone takes %.3f ms at twice "
-                  "the rate that this machine showed",
-                  static_cast<double>(own) * 1e-6, least * 1e-6);
+    std::snprintf(
+        text, sizeof text,
+        "a request took %.3f ms, and the network's arithmetic alone takes %.3f ms at twice "
+        "the rate that this machine showed",
+        static_cast<double>(own) * 1e-6, least * 1e-6);
     throw Verdict{"DISCARD", "suspect", text,
                   "times that the arithmetic allows; if the machine was measured too low: dit-ar "
                   "baseline"};

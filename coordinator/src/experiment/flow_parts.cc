@@ -41,10 +41,25 @@ TimeFloor measure_floor(const LaneConfig& lane, const Arm& original,
   spec.program = original.worker;
   const auto images = std::to_string(lane.images), threads = std::to_string(lane.threads);
   nlohmann::json guidance = lane.guidance;
-  spec.arguments = {"profile",     "--model",      model.string(), "--knobs",   original.knobs.string(),
-                    "--precision", lane.precision, "--device",     lane.gpus > 0 ? "cuda" : "cpu",
-                    "--images",    images,         "--steps",      "2",         "--guidance",
-                    guidance.dump(), "--threads",  threads,        "--repeats", "3",
+  spec.arguments = {"profile",
+                    "--model",
+                    model.string(),
+                    "--knobs",
+                    original.knobs.string(),
+                    "--precision",
+                    lane.precision,
+                    "--device",
+                    lane.gpus > 0 ? "cuda" : "cpu",
+                    "--images",
+                    images,
+                    "--steps",
+                    "2",
+                    "--guidance",
+                    guidance.dump(),
+                    "--threads",
+                    threads,
+                    "--repeats",
+                    "3",
                     "--json"};
   spec.environment = allowed_environment(launch.environment_allow);
   spec.environment.emplace("PATH", "/usr/local/bin:/usr/bin:/bin");

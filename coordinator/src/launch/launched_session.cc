@@ -340,6 +340,7 @@ void LaunchedSession::fail_reported(WorkerPhase phase, const InMessage& message)
     fail(phase, WorkerFailureKind::kCrash, report.message,
          notice.signal > 0 ? notice.rank : report.rank);
   }
+  if (report.kind == "stalled") fail(phase, WorkerFailureKind::kHang, report.message, report.rank);
   const auto kind =
       report.kind == "protocol" ? WorkerFailureKind::kProtocol : WorkerFailureKind::kError;
   fail(phase, kind, report.message, report.rank);

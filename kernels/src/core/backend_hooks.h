@@ -21,6 +21,7 @@ void* cuda_event_create(Device device, bool timed);
 void cuda_event_destroy(Device device, void* native) noexcept;
 void cuda_event_record(Device device, void* event, void* stream);
 void cuda_event_wait(Device device, void* event, void* stream);
+bool cuda_event_reached(Device device, void* event);
 void cuda_event_synchronize(Device device, void* event);
 float cuda_event_elapsed_ms(Device device, void* start, void* stop);
 void cuda_capture_begin(Device device, void* stream);

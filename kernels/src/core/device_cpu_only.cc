@@ -40,6 +40,7 @@ void* cuda_event_create(Device device, bool) { throw_no_cuda(device); }
 void cuda_event_destroy(Device, void*) noexcept {}
 void cuda_event_record(Device device, void*, void*) { throw_no_cuda(device); }
 void cuda_event_wait(Device device, void*, void*) { throw_no_cuda(device); }
+bool cuda_event_reached(Device device, void*) { throw_no_cuda(device); }
 void cuda_event_synchronize(Device device, void*) { throw_no_cuda(device); }
 float cuda_event_elapsed_ms(Device device, void*, void*) { throw_no_cuda(device); }
 void cuda_capture_begin(Device device, void*) { throw_no_cuda(device); }

@@ -73,6 +73,10 @@ void Event::synchronize() const {
   if (on_cuda(device_)) detail::cuda_event_synchronize(device_, native_);
 }
 
+bool Event::reached() const {
+  return !on_cuda(device_) || detail::cuda_event_reached(device_, native_);
+}
+
 float Event::elapsed_ms_since(const Event& start) const {
   require(device_ == start.device_, "events of two devices cannot be subtracted");
   if (on_cuda(device_)) return detail::cuda_event_elapsed_ms(device_, start.native_, native_);

@@ -179,6 +179,14 @@ void cuda_event_wait(Device device, void* event, void* stream) {
       "cudaStreamWaitEvent");
 }
 
+bool cuda_event_reached(Device device, void* event) {
+  const DeviceGuard guard(device);
+  const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (state == cudaErrorNotReady) return false;
+  cuda::check(state, "cudaEventQuery");
+  return true;
+}
+
 void cuda_event_synchronize(Device device, void* event) {
   const DeviceGuard guard(device);
   cuda::check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "cudaEventSynchronize");

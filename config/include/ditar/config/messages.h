@@ -116,7 +116,7 @@ struct ProgressReport {
 };
 
 /// Why a side ends the conversation. `kind` is "refused", "error" (the engine's), "protocol" or
-/// "gone" (another rank ended without a word).
+/// "gone" (another rank ended without a word) or "stalled" (a rank is there but does not go on).
 struct FailureReport {
   std::string kind;
   std::string message;

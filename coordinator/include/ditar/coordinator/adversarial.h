@@ -29,8 +29,8 @@ struct AdversarialCase {
   std::vector<std::string> because;   ///< the verdict's sentence holds one of these
   std::string not_run;                ///< why it cannot run on the CPU lane; empty: it can
   std::vector<CaseEdit> edits;
-  std::map<std::string, std::string> knobs;        ///< engine.json: name to JSON value
-  std::map<std::string, std::string> links;        ///< symlink to its target
+  std::map<std::string, std::string> knobs;  ///< engine.json: name to JSON value
+  std::map<std::string, std::string> links;  ///< symlink to its target
   /// Of dit-ar itself while it judges; ${CASE} in a value is the case's folder in the clone.
   std::map<std::string, std::string> environment;
   std::string act;     ///< what the submitter does beside the commit; empty: nothing

@@ -52,6 +52,9 @@ class Event {
   void record(StreamView stream);
   /// Makes later work of `stream` wait for the recorded point; does not block the host.
   void wait(StreamView stream) const;
+  /// Whether the recorded point is reached; does not block. @throws CudaError if work before it
+  /// failed.
+  bool reached() const;
   /// Blocks the host until the recorded point is reached.
   void synchronize() const;
   /// Milliseconds from `start` to this event; both recorded, both timed. Blocks.

@@ -52,7 +52,8 @@ class Communicator {
   /// Blocks until everything enqueued on `stream` is done. @throws TimeoutError naming the rank
   /// and the last collective if that takes longer than `timeout`; the communicator is then aborted.
   virtual void wait(StreamView stream, std::chrono::milliseconds timeout) = 0;
-  /// Makes every pending and later call of this rank fail at once; safe from another thread.
+  /// Makes every pending and later call of this rank fail at once, in the groups split from this
+  /// one too; safe from another thread.
   virtual void abort() noexcept = 0;
 };
 
