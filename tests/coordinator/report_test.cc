@@ -53,6 +53,48 @@ bool is_png(const fs::path& file) {
   return ScratchRepository::read(file).starts_with("\x89PNG\r\n\x1a\n");
 }
 
+nlohmann::json record_with_quality() {
+  const nlohmann::json numbers = {
+      {"gate",
+       {{"scores",
+         {{{"name", "accuracy"}, {"worsening", 0.0025}, {"margin", 0.01}, {"pass", true}},
+          {{"name", "frechet"}, {"worsening", -0.1}, {"margin", 0.4}, {"pass", true}}}},
+        {"least_psnr_db", 61.25},
+        {"worst_step_error", 1e-6}}}};
+  return {{"quality", quality_use_json(numbers)}};
+}
+
+TEST(QualityBudgetTest, IsTheShareOfTheMarginAgainstTheOriginal) {
+  const std::optional<QualityUse> use = quality_use_from(record_with_quality());
+  ASSERT_TRUE(use);
+  ASSERT_EQ(use->scores.size(), 2U);
+  EXPECT_DOUBLE_EQ(use->scores[0].share(), 0.25);
+  EXPECT_DOUBLE_EQ(use->scores[1].share(), 0.0);
+  EXPECT_EQ(quality_use_text(*use),
+            "accuracy 25 % of its margin, frechet none; least PSNR 61.2 dB");
+  EXPECT_EQ(to_json(*use)["scores"][0]["share"], 0.25);
+  EXPECT_FALSE(quality_use_from(nlohmann::json::object()));
+  EXPECT_FALSE(quality_use_from({{"quality", quality_use_json(nlohmann::json())}}));
+}
+
+TEST(QualityBudgetTest, BitsOfTheOriginalHaveNoPsnr) {
+  nlohmann::json record = record_with_quality();
+  record["quality"]["least_psnr_db"] = nullptr;
+  EXPECT_EQ(quality_use_text(*quality_use_from(record)),
+            "accuracy 25 % of its margin, frechet none; the original's bits");
+}
+
+TEST(QualityBudgetTest, ReportShowsItForEveryKeep) {
+  std::vector<Attempt> all = campaign();
+  all[1].quality = quality_use_from(record_with_quality());
+  all[1].classification = "numerical";
+  all[1].audited_class = "numerical";
+  const std::string report = report_markdown({}, all, {});
+  EXPECT_NE(report.find("| mar5-0001 | numerical | numerical | accuracy 25 % of its margin"),
+            std::string::npos)
+      << report;
+}
+
 TEST(PageScoresTest, FollowHowCitingExperimentsEnded) {
   const std::vector<PageScore> scores = page_scores(campaign());
   ASSERT_EQ(scores.size(), 3U);

@@ -56,6 +56,9 @@ int run_status(const GlobalOptions& global, Console& console) {
                (best != nullptr && best->metric_seconds
                     ? "  " + seconds_text(*best->metric_seconds) + "  (" + best->id + ")"
                     : "  not measured"));
+  if (best != nullptr && best->quality) {
+    console.line("quality   " + quality_use_text(*best->quality) + ", against the original");
+  }
   const nlohmann::json cumulative = cumulative_of(ledger.records(), session.id);
   if (!cumulative.is_null()) {
     char text[128];

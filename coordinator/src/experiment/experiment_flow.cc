@@ -256,6 +256,7 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
                {"why", verdict.why},
                {"would_change", verdict.would_change},
                {"audited_class", attempt_.audited_class},
+               {"quality", quality_use_json(quality_numbers_)},
                {"speed_test_started", speed_started_},
                {"used_seconds", time_.used_seconds()},
                {"seed", hex_text(sealed_.seed)},

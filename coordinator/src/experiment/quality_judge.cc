@@ -50,6 +50,7 @@ json gate_json(const GateResult& gate) {
                       {"candidate", finite(score.candidate)},
                       {"worsening", finite(score.worsening)},
                       {"allowed", finite(score.allowed)},
+                      {"margin", finite(score.rule.margin)},
                       {"fresh_worsening", finite(score.fresh_worsening)},
                       {"low", finite(score.low)},
                       {"high", finite(score.high)},

@@ -88,6 +88,21 @@ std::string experiments(const std::vector<Attempt>& attempts, const LaneConfig& 
   return out;
 }
 
+std::string quality(const std::vector<Attempt>& attempts) {
+  std::string out;
+  for (const Attempt& attempt : attempts) {
+    if (attempt.verdict != "KEEP" || !attempt.quality) continue;
+    out += "| " + markdown_cell(attempt.id) + " | " + markdown_cell(attempt.classification) +
+           " | " + markdown_cell(attempt.audited_class) + " | " +
+           markdown_cell(quality_use_text(*attempt.quality)) + " |\n";
+  }
+  if (out.empty()) return "Nothing was kept, so nothing is used of the lane's margins.\n";
+  return "Every candidate is held against the original, never against its parent: what a KEEP uses "
+         "of a margin holds the losses of those before it.\n\n"
+         "| kept | claimed | outputs show | used up |\n|---|---|---|---|\n" +
+         out;
+}
+
 std::string reasons(const std::vector<Attempt>& attempts) {
   std::string out;
   for (const Attempt& attempt : attempts) {
@@ -142,6 +157,7 @@ std::string report_markdown(const ReportContext& context, const std::vector<Atte
       "# Session " + markdown_cell(context.session.id) + "\n\n" + summary(context, attempts) + "\n";
   if (context.picture) out += "![metric over the experiments](progress.png)\n\n";
   out += "## Experiments\n\n" + experiments(attempts, context.lane);
+  out += "\n## Quality budget\n\n" + quality(attempts);
   out += "\n## Why not\n\n" + reasons(attempts);
   out += "\n## Expected and measured\n\n" + expectations(context, attempts);
   out += "\n## Handbook pages\n\n" + pages(scores);

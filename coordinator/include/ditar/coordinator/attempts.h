@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ditar/coordinator/ledger.h"
+#include "ditar/coordinator/quality_budget.h"
 #include "ditar/coordinator/results_table.h"
 #include "ditar/coordinator/session.h"
 
@@ -24,7 +25,8 @@ struct Attempt {
   std::string phase_shift;  ///< measured, against the best: "attention 18.2 % -> 12.1 %, ..."
   std::optional<double> metric_seconds, memory_bytes, speedup_percent, low_percent, high_percent;
   std::string audited_class;
-  std::string receipt;  ///< path relative to the git root
+  std::optional<QualityUse> quality;  ///< against the original
+  std::string receipt;                ///< path relative to the git root
   std::int64_t t_wall_ns = 0;
 };
 
