@@ -4,6 +4,8 @@
 #include "ditar/config/sha256.h"
 #include "ditar/coordinator/subprocess.h"
 
+#include <set>
+
 namespace ditar {
 namespace {
 
@@ -79,14 +81,23 @@ std::string build_recipe(const BuildRequest& request, const BuildTools& tools,
   return hasher.hex();
 }
 
-std::string slot_stamp(const std::string& recipe, const std::vector<TreeEntry>& entries) {
-  Sha256 hasher;
-  hasher.update(recipe + '\0');
+bool is_never_included(const std::string& path) {
+  static const std::set<std::string> kEndings = {".cc", ".cpp",  ".cu",  ".md", ".py",
+                                                 ".sh", ".json", ".png", ".txt"};
+  return kEndings.contains(std::filesystem::path(path).extension().string());
+}
+
+SlotStamp slot_stamp(const std::string& recipe, const std::vector<TreeEntry>& entries) {
+  Sha256 names, cmake;
+  names.update(recipe + '\0');
   for (const TreeEntry& entry : entries) {
-    hasher.update(entry.mode + " " + entry.path + '\0');
-    if (is_cmake_file(entry.path)) hasher.update(entry.object + '\0');
+    if (is_cmake_file(entry.path)) {
+      cmake.update(entry.mode + " " + entry.path + " " + entry.object + '\0');
+    } else if (!is_never_included(entry.path)) {
+      names.update(entry.mode + " " + entry.path + '\0');
+    }
   }
-  return hasher.hex();
+  return {names.hex(), cmake.hex()};
 }
 
 }  // namespace ditar

@@ -27,10 +27,17 @@ std::map<std::string, std::string> build_environment(const BuildRequest& request
 std::string build_recipe(const BuildRequest& request, const BuildTools& tools,
                          const std::map<std::string, std::string>& environment);
 
-/// SHA-256 over the recipe, the CMake files and the names of all files of a tree. While it stays
-/// the same, trees differ only in contents of files whose use the compiler's dependency files
-/// record, so that building on is the same as building anew. A file added or removed could change
-/// which header an #include finds, without any recorded dependency: then the slot is emptied.
-std::string slot_stamp(const std::string& recipe, const std::vector<TreeEntry>& entries);
+/// What must be unchanged for a slot to be built on. Contents of sources need not be: the
+/// compiler's dependency files record their use.
+struct SlotStamp {
+  /// SHA-256 over the recipe and the names of all files that an #include could find. A header that
+  /// comes or goes may change what an #include finds, without any recorded dependency: then the
+  /// slot is emptied.
+  std::string names;
+  /// SHA-256 over the CMake files. Where they change, all that CMake wrote goes, cache and
+  /// generated files included; the objects stay, for Ninja compares each with its command line.
+  std::string cmake;
+};
+SlotStamp slot_stamp(const std::string& recipe, const std::vector<TreeEntry>& entries);
 
 }  // namespace ditar

@@ -77,6 +77,7 @@ class SlotBuild {
     }
     result_.ok = result_.reused = true;
     result_.binary_sha256 = hash;
+    result_.flags = build_flags_from(text_of(destination_ / "flags"));
     touch(destination_);
     return true;
   }
@@ -87,14 +88,31 @@ class SlotBuild {
     return fs::last_write_time(slot_ / "stamp", ignored) > fs::file_time_type::clock::now();
   }
 
+  /// Removes what CMake and the linker wrote: the next configuration starts without a cache.
+  void keep_objects_alone() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(slot_ / "build")) {
+      const std::string name = entry.path().filename().string();
+      const bool object =
+          entry.path().extension() == ".o" || name == ".ninja_log" || name == ".ninja_deps";
+      if (!entry.is_directory() && !object) files.push_back(entry.path());
+    }
+    for (const fs::path& file : files) fs::remove(file);
+  }
+
   void prepare() {
-    const std::string stamp = slot_stamp(result_.recipe, git_.list_tree(request_.tree));
+    const SlotStamp now = slot_stamp(result_.recipe, git_.list_tree(request_.tree));
+    const std::string stamp = now.names + "\n" + now.cmake, before = text_of(slot_ / "stamp");
     result_.from_scratch =
-        request_.fresh || text_of(slot_ / "stamp") != stamp || stamp_is_from_the_future();
+        request_.fresh || before.rfind(now.names + "\n", 0) != 0 || stamp_is_from_the_future();
     // The stamp is back only after a build that ended by itself: a killed compiler may leave
     // anything.
     fs::remove(slot_ / "stamp");
-    if (result_.from_scratch) fs::remove_all(slot_ / "build");
+    if (result_.from_scratch) {
+      fs::remove_all(slot_ / "build");
+    } else if (before != stamp) {
+      keep_objects_alone();
+    }
     fs::create_directories(slot_ / "build");
     for (const char* name : {"home", "tmp"}) {
       fs::remove_all(slot_ / name);
@@ -119,7 +137,8 @@ class SlotBuild {
                                       "-DCMAKE_BUILD_TYPE=" + request_.build_type,
                                       "-DCMAKE_C_FLAGS=" + map,
                                       "-DCMAKE_CXX_FLAGS=" + map,
-                                      "-DCMAKE_SKIP_BUILD_RPATH=ON"};
+                                      "-DCMAKE_SKIP_BUILD_RPATH=ON",
+                                      "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"};
     words.insert(words.end(), request_.cmake_options.begin(), request_.cmake_options.end());
     if (!request_.cuda_architectures.empty()) add_cuda(words, map);
     return words;
@@ -200,6 +219,9 @@ class SlotBuild {
     result_.binary_sha256 = sha256_file(fresh);
     fs::remove(result_.binary);
     fs::rename(fresh, result_.binary);
+    result_.flags = build_flags(text_of(slot_ / "build/compile_commands.json"),
+                                (slot_ / "src").string(), (slot_ / "build").string());
+    write_file_durably(destination_ / "flags", to_text(result_.flags));
     write_file_durably(destination_ / "sha256", result_.binary_sha256);
     write_file_durably(slot_ / "stamp", stamp_);
     result_.ok = true;

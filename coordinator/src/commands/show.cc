@@ -38,6 +38,8 @@ void print(const Attempt& attempt, Console& console) {
   field("lane", attempt.lane);
   field("classification", attempt.classification);
   field("outputs show", attempt.audited_class);
+  for (const std::string& finding : attempt.audit) field("audit", finding);
+  if (attempt.quality) field("quality used", quality_use_text(*attempt.quality));
   field("description", attempt.description);
   field("expected", attempt.expect);
   field("measured shift", attempt.phase_shift);

@@ -23,6 +23,7 @@ nlohmann::json to_json(const Attempt& attempt) {
           {"parent", attempt.parent},
           {"classification", attempt.classification},
           {"audited_class", attempt.audited_class},
+          {"audit", attempt.audit},
           {"quality", attempt.quality ? to_json(*attempt.quality) : nlohmann::json()},
           {"description", attempt.description},
           {"expect", attempt.expect},

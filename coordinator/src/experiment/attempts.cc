@@ -51,6 +51,7 @@ void take_verdict(Attempt& out, const json& body) {
   out.low_percent = number_at(body, "speedup_low_percent");
   out.high_percent = number_at(body, "speedup_high_percent");
   out.audited_class = body.value("audited_class", "");
+  out.audit = body.value("audit", std::vector<std::string>{});
   out.quality = quality_use_from(body);
   out.receipt = body.value("receipt", "");
 }

@@ -5,6 +5,7 @@
 #include "ditar/coordinator/interrupt.h"
 #include "ditar/coordinator/quality/change_class.h"
 #include "ditar/coordinator/version.h"
+#include "experiment/class_audit.h"
 #include "experiment/experiment_run.h"
 #include "experiment/lane_metric.h"
 #include "experiment/metered_launcher.h"
@@ -222,6 +223,8 @@ void ExperimentRun::build_arms() {
             std::to_string(time_.limit_seconds()) + ")",
         "a change that builds faster"};
   }
+  flags_best_ = best.flags;
+  flags_candidate_ = candidate.flags;
   original_arm_ = arm_of("original", original, knobs);
   best_arm_ = arm_of("best", best, knobs);
   candidate_arm_ = arm_of("candidate", candidate, knobs);
@@ -243,6 +246,16 @@ Verdict ExperimentRun::judged() {
   return measure_speed();
 }
 
+std::vector<std::string> ExperimentRun::audit() const {
+  ClassAuditInput input{
+      request_.classification, attempt_.audited_class, flags_best_, flags_candidate_, {}, {}};
+  if (speed_started_) {
+    input.ranks_best = ranks_best_;
+    input.ranks_candidate = ranks_candidate_;
+  }
+  return class_audit(input);
+}
+
 json ExperimentRun::verdict_body(const Verdict& verdict) const {
   json body = {{"session", session_.id},
                {"id", id_},
@@ -256,6 +269,7 @@ json ExperimentRun::verdict_body(const Verdict& verdict) const {
                {"why", verdict.why},
                {"would_change", verdict.would_change},
                {"audited_class", attempt_.audited_class},
+               {"audit", audit()},
                {"quality", quality_use_json(quality_numbers_)},
                {"speed_test_started", speed_started_},
                {"used_seconds", time_.used_seconds()},

@@ -45,6 +45,7 @@ class ExperimentRun {
   void build_arms();
   BuildResult build_known(const std::string& commit, const std::string& name);
   ExperimentOutcome finish(const Verdict& verdict);
+  std::vector<std::string> audit() const;
   nlohmann::json verdict_body(const Verdict& verdict) const;
   std::filesystem::path write_receipt(const Verdict& verdict, const nlohmann::json& body) const;
   std::vector<Attempt> session_attempts() const;
@@ -91,6 +92,7 @@ class ExperimentRun {
   std::uint64_t seed_ = 0;  ///< sealed_.seed
   std::vector<std::string> kept_classes_;
   Evidence evidence_;  ///< of the present round of the speed test
+  BuildFlags flags_best_, flags_candidate_;
   Arm original_arm_, best_arm_, candidate_arm_;
   std::unique_ptr<WorkerLauncher> launcher_;
   std::unique_ptr<MachineGuard> guard_;

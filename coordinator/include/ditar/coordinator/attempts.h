@@ -25,6 +25,7 @@ struct Attempt {
   std::string phase_shift;  ///< measured, against the best: "attention 18.2 % -> 12.1 %, ..."
   std::optional<double> metric_seconds, memory_bytes, speedup_percent, low_percent, high_percent;
   std::string audited_class;
+  std::vector<std::string> audit;     ///< what else speaks about the class, one sentence each
   std::optional<QualityUse> quality;  ///< against the original
   std::string receipt;                ///< path relative to the git root
   std::int64_t t_wall_ns = 0;

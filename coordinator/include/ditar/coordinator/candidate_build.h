@@ -1,8 +1,10 @@
 // Builds the worker of one commit in isolation from its git tree. One stable slot per state folder
 // (`build-slot/{src,build}`) is synced by content, so only what differs is compiled again; a change
-// of toolchain, options or CMake files starts it anew. One build at a time (the slot is locked).
+// of toolchain, options or headers' names starts it anew, one of CMake files configures it anew.
+// One build at a time (the slot is locked).
 #pragma once
 
+#include "ditar/coordinator/build_flags.h"
 #include "ditar/coordinator/git_repository.h"
 #include "ditar/coordinator/isolation.h"
 
@@ -42,6 +44,7 @@ struct BuildResult {
   std::string first_error;       ///< "file:line: message", path relative to the tree; empty if ok
   std::filesystem::path binary;  ///< builds/<tree>-<recipe>/<name>, read-only
   std::string binary_sha256;
+  BuildFlags flags;              ///< of every compile line
   std::string recipe;            ///< SHA-256 of compiler, options, environment
   std::filesystem::path source;  ///< trees/<tree>
   std::filesystem::path log;
