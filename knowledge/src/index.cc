@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -12,9 +13,10 @@ namespace {
 
 constexpr char kFieldSeparator = '\x1f';
 constexpr std::string_view kStampKey = "ditar-stamp";
-constexpr Xapian::termcount kHeadingBoost = 5;
-constexpr Xapian::termcount kTitleBoost = 2;
+constexpr Xapian::termcount kHeadingBoost = 2;
+constexpr Xapian::termcount kTitleBoost = 1;
 constexpr Xapian::termcount kTitleOfPageBoost = 15;
+constexpr Xapian::termcount kAskedBoost = 4;
 
 // Commands shown are no advice: their fixed words and their search texts are not indexed.
 std::string without_commands(std::string text) {
@@ -28,6 +30,18 @@ std::string without_commands(std::string text) {
     text.erase(at, end - at);
   }
   return text;
+}
+
+// The lines in which a page says how people ask for it.
+std::string asked_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (is_asked_line(line)) out.append(line.substr(line.find(':') + 1)).push_back('\n');
+    at = end + 1;
+  }
+  return out;
 }
 
 Xapian::Document passage_document(const std::string& path, const Passage& passage,
@@ -55,6 +69,7 @@ void fill(Xapian::WritableDatabase& passages, Xapian::WritableDatabase& pages,
       passages.add_document(passage_document(page.path, passage, thesaurus));
       add_terms(whole, passage.heading, kTitleBoost, thesaurus);
       add_terms(whole, without_commands(passage.text), 1, thesaurus);
+      add_terms(whole, asked_lines(passage.text), kAskedBoost, thesaurus);
       title = passage.title;
     }
     add_terms(whole, title, kTitleOfPageBoost, thesaurus);

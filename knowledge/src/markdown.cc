@@ -73,6 +73,10 @@ class Splitter {
 
 }  // namespace
 
+bool is_asked_line(std::string_view line) {
+  return line.starts_with("Asked as: ") || line.starts_with("Preguntado como: ");
+}
+
 std::vector<Passage> split_page(std::string_view page) {
   Splitter splitter;
   int number = 0;
