@@ -12,6 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kAcquire = std::memory_order_acquire, kRelease = std::memory_order_release;
 constexpr int kTries = 1000;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -45,18 +46,18 @@ struct Entry {
   std::int64_t allowed_ms, at_ns;
 };
 
-/// `ticks`: how many there are with this one.
+/// `ticks`: how many there are with this one. Each field is released after the ticks before it: who
+/// sees a field of a later tick sees later `ticks` too.
 void write(PulsePage& page, std::uint64_t ticks, const Entry& entry) {
-  std::atomic_thread_fence(std::memory_order_release);
   PulsePage::Tick& slot = page.ring[ticks % 2];
   const Words words = pack(entry.op);
-  for (std::size_t i = 0; i < words.size(); ++i) slot.op[i].store(words[i], kRelaxed);
-  slot.state.store(static_cast<std::uint32_t>(entry.state), kRelaxed);
-  slot.block.store(entry.block, kRelaxed);
-  slot.peer.store(entry.peer, kRelaxed);
-  slot.allowed_ms.store(entry.allowed_ms, kRelaxed);
-  slot.at_ns.store(entry.at_ns, kRelaxed);
-  page.ticks.store(ticks, std::memory_order_release);
+  for (std::size_t i = 0; i < words.size(); ++i) slot.op[i].store(words[i], kRelease);
+  slot.state.store(static_cast<std::uint32_t>(entry.state), kRelease);
+  slot.block.store(entry.block, kRelease);
+  slot.peer.store(entry.peer, kRelease);
+  slot.allowed_ms.store(entry.allowed_ms, kRelease);
+  slot.at_ns.store(entry.at_ns, kRelease);
+  page.ticks.store(ticks, kRelease);
 }
 
 void tick(std::string_view op, PulseState state, std::int64_t block, std::int32_t peer,
@@ -120,15 +121,14 @@ PulseSnapshot read_pulse(const PulsePage& page, Clock::time_point now) {
   Words words{};
   std::int64_t tick_ns = 0;
   for (int turn = 0; turn < kTries; ++turn) {
-    seen.ticks = page.ticks.load(std::memory_order_acquire);
+    seen.ticks = page.ticks.load(kAcquire);
     const PulsePage::Tick& slot = page.ring[seen.ticks % 2];
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = slot.op[i].load(kRelaxed);
-    seen.state = static_cast<PulseState>(slot.state.load(kRelaxed));
-    seen.block = slot.block.load(kRelaxed);
-    seen.peer = slot.peer.load(kRelaxed);
-    seen.allowed = milliseconds(slot.allowed_ms.load(kRelaxed));
-    tick_ns = slot.at_ns.load(kRelaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = slot.op[i].load(kAcquire);
+    seen.state = static_cast<PulseState>(slot.state.load(kAcquire));
+    seen.block = slot.block.load(kAcquire);
+    seen.peer = slot.peer.load(kAcquire);
+    seen.allowed = milliseconds(slot.allowed_ms.load(kAcquire));
+    tick_ns = slot.at_ns.load(kAcquire);
     if (page.ticks.load(kRelaxed) == seen.ticks) break;
   }
   seen.op = unpack(words);

@@ -52,7 +52,9 @@ class ScriptedLauncher final : public WorkerLauncher {
   LoadedWorker start(const Arm& arm, const StartOptions&) override {
     ++world_.starts;
     const double gain = std::stod(ScratchRepository::read(arm.worker));
-    return {std::make_unique<ScriptedWorker>(world_, gain, arm.name == "candidate"), {}};
+    LoadResult load;
+    load.model = world_.model;
+    return {std::make_unique<ScriptedWorker>(world_, gain, arm.name == "candidate"), load};
   }
 
  private:
@@ -138,7 +140,7 @@ FlowParts ScriptedFlow::parts() {
   };
   parts.secret = [this] { return draws_ += 0x9e3779b97f4a7c15ULL; };
   parts.tools = [this](const LaneConfig&) { return world.tools; };
-  parts.floor = [this](const LaneConfig&, const Arm&) { return world.floor; };
+  parts.rate = [this](const LaneConfig&, const Arm&) { return world.rate; };
   parts.clock = [this] { return world.seconds; };
   return parts;
 }

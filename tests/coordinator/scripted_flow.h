@@ -23,7 +23,8 @@ struct ScriptedWorld {
   bool lies = false;               ///< the candidate's outputs differ from the best's
   bool lies_when_timed = false;    ///< by little, and not after a single step as the suite has them
   std::vector<TrustedTool> tools;  ///< that the machine has
-  TimeFloor floor;                 ///< what a request owes at least; all zero: nothing
+  TimeFloor rate;                  ///< of the machine; all zero: times have no floor
+  LoadReply model;                 ///< what the worker says it loaded
   WorkerTraces traces;             ///< that the candidate leaves
   double seconds = 0.0;            ///< the clock of the time limit
   double build_seconds = 0.0;      ///< what a build takes of it

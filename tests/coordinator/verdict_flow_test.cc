@@ -291,13 +291,19 @@ TEST_F(VerdictFlowTest, TracesOfTheCandidateAreItsVerdict) {
 }
 
 TEST_F(VerdictFlowTest, ATimeThatTheArithmeticForbidsIsSuspect) {
-  // A scripted request takes 10 ms. Two steps of 1e9 at twice 1.05e11 per second: 9.52 ms.
-  flow_.world.floor = {1e9, 1.05e11, 2, "fp32", false};
+  // A scripted request takes 10 ms. Two tokens of width 100 in 10 blocks are 4.816e6 FLOPs a step;
+  // two steps at twice 5.057e8 per second take 9.523 ms.
+  flow_.world.model.patch = 1;
+  flow_.world.model.height = 2;
+  flow_.world.model.width = 1;
+  flow_.world.model.hidden = 100;
+  flow_.world.model.depth = 10;
+  flow_.world.rate.matmul_flops_per_s = 5.057e8;
   flow_.baseline();
   EXPECT_EQ(flow_.experiment(0.03, "above the floor").attempt.verdict, "KEEP");
   const ExperimentOutcome below = flow_.experiment(0.2, "below the floor");
   EXPECT_EQ(below.last_line.substr(0, 16), "DISCARD(suspect)") << below.last_line;
-  EXPECT_NE(below.attempt.why.find("9.524 ms"), std::string::npos) << below.attempt.why;
+  EXPECT_NE(below.attempt.why.find("9.523 ms"), std::string::npos) << below.attempt.why;
   EXPECT_TRUE(faults_of(flow_.records(), flow_).empty());
 }
 
@@ -347,15 +353,27 @@ TEST(TimeFloorTest, OwesWhatItsClassPromises) {
   EXPECT_DOUBLE_EQ(again.least_ns("exact"), 5e7);
 }
 
+TEST(TimeFloorTest, ArithmeticFollowsFromTheDimensions) {
+  LoadReply model;
+  EXPECT_EQ(dit_step_flops(model, 2.0), 0.0);
+  model.patch = 2;
+  model.height = model.width = 32;
+  model.hidden = 1152;
+  model.depth = 28;
+  // DiT-XL/2 at 256 px: 118.6 GMAC = 237 GFLOP a forward of one image, embeddings included.
+  EXPECT_NEAR(dit_step_flops(model, 1.0), 237e9, 0.05 * 237e9);
+}
+
 TEST(TimeFloorTest, ReadsTheWorkersProfile) {
-  const json profile = {{"measured",
-                         {{"device", "cpu"},
-                          {"precision", "fp32"},
-                          {"ceilings", {{"matmul_tflops", 0.1}}},
-                          {"groups", {{{"flops", 3e8}}, {{"flops", 7e8}}}}}}};
-  const TimeFloor floor = time_floor_of(profile, 10);
-  EXPECT_DOUBLE_EQ(floor.least_ns("exact"), 5e7);
-  EXPECT_THROW(time_floor_of(json::object(), 10), DataError);
+  const json profile = {
+      {"measured",
+       {{"device", "cpu"}, {"precision", "fp32"}, {"ceilings", {{"matmul_tflops", 0.1}}}}}};
+  const TimeFloor rate = measured_rate(profile);
+  EXPECT_DOUBLE_EQ(rate.matmul_flops_per_s, 1e11);
+  EXPECT_EQ(rate.precision, "fp32");
+  EXPECT_FALSE(rate.on_gpu);
+  EXPECT_EQ(rate.least_ns("exact"), 0.0);
+  EXPECT_THROW(measured_rate(json::object()), DataError);
 }
 
 TEST_F(VerdictFlowTest, AnotherProgramThanTheBaselinesIsRefused) {

@@ -102,6 +102,7 @@ class BaselineFlow {
     LoadedWorker worker = launcher_->start(arm_, {"", 0, logs / "suite"});
     const std::int64_t items =
         std::max(references, (lane_.suite.score_images + task_.images - 1) / task_.images);
+    model_ = worker.load.model;
     original_ = run_suite(*worker.session, task_, kSuiteSeed, oracle_, items, progress_);
     worker.session->stop();
 
@@ -188,10 +189,12 @@ class BaselineFlow {
   }
 
   void measure_floor() {
-    if (!parts_.floor) return;
+    if (!parts_.rate) return;
     const auto start = Clock::now();
     progress_.stage("floor: what the machine can compute at best");
-    floor_ = parts_.floor(lane_, arm_);
+    floor_ = parts_.rate(lane_, arm_);
+    floor_.steps = lane_.steps;
+    floor_.step_flops = dit_step_flops(model_, lane_.images * (lane_.guidance == 1.0 ? 1.0 : 2.0));
     times_["floor"] = since(start);
   }
 
@@ -274,6 +277,7 @@ class BaselineFlow {
   Arm arm_;
   LaneGpus gpus_;
   TimeFloor floor_;
+  LoadReply model_;
   json tools_;  ///< null: not watched
   std::unique_ptr<WorkerLauncher> launcher_;
   OracleReference oracle_;

@@ -35,8 +35,8 @@ std::uint64_t secret_bits() {
 
 /// What the original's worker says of itself and of the machine; a second or two, unfenced, for it
 /// is the commit that the session trusts.
-TimeFloor measure_floor(const LaneConfig& lane, const Arm& original,
-                        const std::filesystem::path& model, const LaunchSettings& launch) {
+TimeFloor measure_rate(const LaneConfig& lane, const Arm& original,
+                       const std::filesystem::path& model, const LaunchSettings& launch) {
   ProcessSpec spec;
   spec.program = original.worker;
   const auto images = std::to_string(lane.images), threads = std::to_string(lane.threads);
@@ -71,7 +71,7 @@ TimeFloor measure_floor(const LaneConfig& lane, const Arm& original,
     throw Error("the original's worker made no profile of the machine: " + result.errors,
                 ExitCode::kTemporary);
   }
-  return time_floor_of(nlohmann::json::parse(result.output), lane.steps);
+  return measured_rate(nlohmann::json::parse(result.output));
 }
 
 }  // namespace
@@ -149,8 +149,8 @@ FlowParts real_parts(const Project& project) {
   parts.tools = [&project](const LaneConfig& lane) {
     return trusted_tools(project.settings, lane);
   };
-  parts.floor = [&project](const LaneConfig& lane, const Arm& original) {
-    return measure_floor(lane, original, lane_model(project, lane), project.settings.launch);
+  parts.rate = [&project](const LaneConfig& lane, const Arm& original) {
+    return measure_rate(lane, original, lane_model(project, lane), project.settings.launch);
   };
   parts.cost = [gpus](const LaneConfig& lane) { return cost_meter(lane, gpus(lane)); };
   return parts;

@@ -23,17 +23,22 @@ double TimeFloor::least_ns(const std::string& classification) const {
   return owed * step_flops / rate * 1e9;
 }
 
-TimeFloor time_floor_of(const nlohmann::json& profile, int steps) {
+double dit_step_flops(const LoadReply& model, double rows) {
+  if (model.patch < 1) return 0.0;
+  const auto width = static_cast<double>(model.hidden);
+  const double tokens =
+      static_cast<double>((model.height / model.patch) * (model.width / model.patch));
+  const double per_token = 24.0 * width * width + 4.0 * tokens * width;
+  return rows * static_cast<double>(model.depth) * tokens * per_token;
+}
+
+TimeFloor measured_rate(const nlohmann::json& profile) {
   TimeFloor floor;
-  floor.steps = steps;
   try {
     const nlohmann::json& measured = profile.at("measured");
     floor.matmul_flops_per_s = measured.at("ceilings").at("matmul_tflops").get<double>() * 1e12;
     floor.precision = measured.at("precision").get<std::string>();
     floor.on_gpu = measured.at("device").get<std::string>() != "cpu";
-    for (const nlohmann::json& group : measured.at("groups")) {
-      floor.step_flops += group.at("flops").get<double>();
-    }
   } catch (const nlohmann::json::exception& error) {
     throw DataError(std::string("the profile of the original's worker: ") + error.what());
   }

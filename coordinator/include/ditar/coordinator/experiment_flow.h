@@ -45,8 +45,8 @@ struct FlowParts {
   std::function<LaneGpus(const LaneConfig&)> gpus;
   /// The machine's programs that build and launch use. Empty: not watched.
   std::function<std::vector<TrustedTool>(const LaneConfig&)> tools;
-  /// The least time of a request, measured with the original's worker. Empty: no floor.
-  std::function<TimeFloor(const LaneConfig&, const Arm& original)> floor;
+  /// The machine's rate, measured with the original's worker. Empty: times have no floor.
+  std::function<TimeFloor(const LaneConfig&, const Arm& original)> rate;
   /// Seconds on a steady clock, for the time limit of an experiment. Empty: the machine's own.
   std::function<double()> clock;
 };

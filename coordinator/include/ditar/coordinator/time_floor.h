@@ -1,7 +1,10 @@
 // The least time that a truly computed request can take: the arithmetic of the network at a rate
-// that the machine does not reach. Measured once, by the original's own worker (`dit-worker
-// profile`), stored in the baseline; a timed request below it is suspect and cannot be kept.
+// that the machine does not reach. The arithmetic follows from the model's dimensions, the rate is
+// measured once by the original's own worker (`dit-worker profile`); both stand in the baseline. A
+// timed request below is suspect and cannot be kept.
 #pragma once
+
+#include "ditar/config/messages.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -24,8 +27,15 @@ struct TimeFloor {
   double least_ns(const std::string& classification) const;
 };
 
-/// From the JSON that `dit-worker profile --json` prints. @throws DataError if a figure is missing.
-TimeFloor time_floor_of(const nlohmann::json& profile, int steps);
+/// FLOPs of one denoiser step over `rows` images (both branches of guidance counted): in every
+/// block per token 24 D^2 for its linears (MLP four times as wide) and 4 N D for attention over N
+/// tokens of width D. Embeddings, modulation and the last layer are left out. 0 for unknown
+/// dimensions.
+double dit_step_flops(const LoadReply& model, double rows);
+
+/// Rate and precision of the JSON that `dit-worker profile --json` prints; no arithmetic yet.
+/// @throws DataError if a figure is missing.
+TimeFloor measured_rate(const nlohmann::json& profile);
 
 nlohmann::json to_json(const TimeFloor& floor);
 /// Inverse of to_json; all zero for a record of before that had none.
