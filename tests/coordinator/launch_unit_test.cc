@@ -4,6 +4,7 @@
 #include "launch_environment.h"
 #include "launched_group.h"
 #include "mpirun_command.h"
+#include "temp_folder.h"
 #include "worker_traces.h"
 
 #include <gtest/gtest.h>
@@ -104,6 +105,28 @@ TEST(ExitNoticeTest, ReadsOpenMpisWords) {
   EXPECT_EQ(by_code.rank, 3);
   EXPECT_EQ(by_code.exit_code, 7);
   EXPECT_FALSE(read_exit_notice("all is well").found());
+}
+
+TEST(TemporaryFolderTest, SweepsWhatADeadProcessLeftAndNothingElse) {
+  const TempFolder parent;
+  for (const char* name : {"ditar-dead", "ditar-alive", "ditar-without", "other-dead"}) {
+    std::filesystem::create_directories(parent / name / "home");
+    if (std::string(name) != "ditar-without") std::ofstream(parent / name / "lock") << "\n";
+  }
+  const FileLock alive(parent / "ditar-alive/lock");
+  sweep_temporary_folders(parent.path());
+  EXPECT_FALSE(std::filesystem::exists(parent / "ditar-dead"));
+  for (const char* name : {"ditar-alive", "ditar-without", "other-dead"}) {
+    EXPECT_TRUE(std::filesystem::exists(parent / name / "home")) << name;
+  }
+  std::filesystem::path own;
+  {
+    const TemporaryFolder folder;
+    own = folder.path();
+    sweep_temporary_folders(own.parent_path());
+    EXPECT_TRUE(std::filesystem::exists(own)) << "a living folder was swept";
+  }
+  EXPECT_FALSE(std::filesystem::exists(own));
 }
 
 TEST(WorkerTracesTest, NamesFilesProcessesAndMadeUpFigures) {

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace ditar {
@@ -55,10 +56,20 @@ void smoke(const Project& project, const FlowParts& parts, const LaneConfig& lan
   }
 }
 
+/// The same project, with one request held to budgets.check_seconds.
+Project within_check_time(Project project) {
+  LaunchSettings& launch = project.settings.launch;
+  for (int* seconds : {&launch.hello_seconds, &launch.load_seconds, &launch.progress_seconds,
+                       &launch.run_seconds}) {
+    *seconds = std::min(*seconds, project.settings.budgets.check_seconds);
+  }
+  return project;
+}
+
 }  // namespace
 
 int run_check(const GlobalOptions& global, const CheckOptions& options, Console& console) {
-  const Project project = open_project(global);
+  const Project project = within_check_time(open_project(global));
   const Ledger ledger = Ledger::open(project.layout.root, LedgerMode::kRead);
   const SessionState session = require_session(project, ledger.records());
   const LaneConfig& lane = project.settings.lane(session.lane);

@@ -5,6 +5,8 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -15,15 +17,44 @@ namespace ditar {
 
 namespace {
 constexpr std::chrono::seconds kKillPatience{10};
+constexpr const char* kLockName = "lock";
+}  // namespace
+
+void sweep_temporary_folders(const std::filesystem::path& parent) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+    if (entry.path().filename().string().starts_with("ditar-")) folders.push_back(entry.path());
+  }
+  for (const std::filesystem::path& folder : folders) {
+    const std::filesystem::path lock = folder / kLockName;
+    struct stat facts {};
+    if (::lstat(lock.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    if (facts.st_uid != ::geteuid()) continue;
+    try {
+      const FileLock ours(lock);  // who made the folder is gone
+      std::filesystem::remove_all(folder, ignored);
+    } catch (const Error&) {  // it lives
+    }
+  }
 }
 
 TemporaryFolder::TemporaryFolder() {
-  char name[] = "/tmp/ditar-XXXXXX";
+  sweep_temporary_folders("/tmp");
+  // Under another name until it is locked, so that nobody else's sweep takes it for left behind.
+  char name[] = "/tmp/.ditar-XXXXXX";
   if (::mkdtemp(name) == nullptr) {
     throw IoError(std::string("cannot make a temporary folder under /tmp: ") +
                   std::strerror(errno));
   }
-  path_ = name;
+  lock_.emplace(std::filesystem::path(name) / kLockName);
+  path_ = std::string("/tmp/") + (name + sizeof("/tmp/.") - 1);
+  std::error_code fault;
+  std::filesystem::rename(name, path_, fault);
+  if (fault) {
+    std::filesystem::remove_all(name, fault);
+    throw IoError("cannot make " + path_.string() + " under /tmp: " + fault.message());
+  }
 }
 
 TemporaryFolder::~TemporaryFolder() {

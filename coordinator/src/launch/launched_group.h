@@ -4,17 +4,23 @@
 #pragma once
 
 #include "child_process.h"
+#include "ditar/coordinator/file_lock.h"
 #include "log_drain.h"
 
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ditar {
 
-/// A fresh folder with a short name, mode 0700, removed with what is in it.
+/// Removes the folders `parent`/ditar-* of this user whose makers ended without removing them, as
+/// SIGKILL makes them: a folder's lock is held while its maker lives.
+void sweep_temporary_folders(const std::filesystem::path& parent);
+
+/// A fresh folder with a short name, mode 0700, removed with what is in it. Sweeps first.
 class TemporaryFolder {
  public:
   /// @throws IoError if /tmp takes no folder.
@@ -26,6 +32,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  std::optional<FileLock> lock_;
 };
 
 class LaunchedGroup {

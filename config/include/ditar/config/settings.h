@@ -25,7 +25,7 @@ struct BudgetSettings {
   std::int64_t disk_bytes = 0;  ///< of .autoresearch/trees and builds together
   int experiment_seconds = 0;   ///< wall time of one experiment, build included
   int build_seconds = 0;
-  int check_seconds = 0;
+  int check_seconds = 0;  ///< of `check`: each wait for its one request, the build not included
   std::int64_t min_free_bytes = 0;  ///< an experiment does not start below this
 };
 
