@@ -1,5 +1,6 @@
 #include "scripted_flow.h"
 
+#include "ditar/config/safetensors.h"
 #include "ditar/config/sha256.h"
 
 #include <cmath>
@@ -9,8 +10,9 @@ namespace {
 
 class ScriptedWorker final : public WorkerSession {
  public:
-  ScriptedWorker(ScriptedWorld& world, double gain, bool candidate)
+  ScriptedWorker(ScriptedWorld& world, double gain, bool candidate, bool other_weights)
       : world_(world),
+        factor_(other_weights && !(candidate && world.keeps_old_weights) ? 0.25F : 0.5F),
         log_time_(
             std::normal_distribution<double>(-gain, world.process_noise + 1e-12)(world.random)),
         candidate_(candidate) {}
@@ -25,7 +27,7 @@ class ScriptedWorker final : public WorkerSession {
                       : world_.lies                            ? 1.0F
                       : world_.lies_when_timed && !saw_single_ ? 1e-4F
                                                                : 0.0F;
-    for (float& value : result.latents) value = 0.5F * value + lie;
+    for (float& value : result.latents) value = factor_ * value + lie;
     const double noise = std::normal_distribution<double>(0.0, world_.noise)(world_.random);
     result.elapsed_ns = std::llround(1e7 * std::exp(log_time_ + noise));
     RankReport rank;
@@ -41,6 +43,7 @@ class ScriptedWorker final : public WorkerSession {
 
  private:
   ScriptedWorld& world_;
+  float factor_;
   double log_time_;
   bool candidate_, saw_single_ = false;
   std::vector<RankHello> hellos_;
@@ -49,12 +52,14 @@ class ScriptedWorker final : public WorkerSession {
 class ScriptedLauncher final : public WorkerLauncher {
  public:
   explicit ScriptedLauncher(ScriptedWorld& world) : world_(world) {}
-  LoadedWorker start(const Arm& arm, const StartOptions&) override {
+  LoadedWorker start(const Arm& arm, const StartOptions& options) override {
     ++world_.starts;
     const double gain = std::stod(ScratchRepository::read(arm.worker));
     LoadResult load;
     load.model = world_.model;
-    return {std::make_unique<ScriptedWorker>(world_, gain, arm.name == "candidate"), load};
+    return {std::make_unique<ScriptedWorker>(world_, gain, arm.name == "candidate",
+                                             !options.model.empty()),
+            load};
   }
 
  private:
@@ -100,6 +105,10 @@ ScriptedFlow::ScriptedFlow() {
   settings.lanes["scripted"] = scripted_lane();
   settings.budgets.disk_bytes = 1 << 30;
   settings.budgets.experiment_seconds = 900;
+  const std::vector<float> weights = {1.0F, 2.0F, 3.0F, 4.0F};
+  const SafetensorsItem item{
+      "blocks.0.mlp.fc1.weight", StoredType::kF32, {2, 2}, std::as_bytes(std::span(weights))};
+  write_safetensors(scratch.beside("model.safetensors"), std::span(&item, 1));
   scratch.put("CMakeLists.txt", "x\n");
   scratch.put("kernels/gain", "0\n");
   scratch.put("config/engine.json", "{}\n");
@@ -140,6 +149,7 @@ FlowParts ScriptedFlow::parts() {
   };
   parts.secret = [this] { return draws_ += 0x9e3779b97f4a7c15ULL; };
   parts.tools = [this](const LaneConfig&) { return world.tools; };
+  parts.model = [this](const LaneConfig&) { return scratch.beside("model.safetensors"); };
   parts.rate = [this](const LaneConfig&, const Arm&) { return world.rate; };
   parts.clock = [this] { return world.seconds; };
   return parts;

@@ -21,6 +21,7 @@ struct ScriptedWorld {
   int starts = 0;
   int rebuilt = 0;
   bool lies = false;               ///< the candidate's outputs differ from the best's
+  bool keeps_old_weights = false;  ///< the candidate answers as with the lane's own
   bool lies_when_timed = false;    ///< by little, and not after a single step as the suite has them
   std::vector<TrustedTool> tools;  ///< that the machine has
   TimeFloor rate;                  ///< of the machine; all zero: times have no floor

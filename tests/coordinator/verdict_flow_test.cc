@@ -1,6 +1,7 @@
 // Whole experiments against scripted workers: what the ledger holds is enough to decide again, and
 // nothing in it can be changed unseen.
 #include "ditar/config/error.h"
+#include "ditar/config/safetensors.h"
 #include "ditar/coordinator/time_floor.h"
 #include "ditar/coordinator/version.h"
 #include "experiment/lane_metric.h"
@@ -8,7 +9,9 @@
 #include "experiment/remeasure.h"
 #include "experiment/speed_test.h"
 #include "experiment/verify_records.h"
+#include "experiment/weights_probe.h"
 #include "scripted_flow.h"
+#include "temp_folder.h"
 #include "test_paths.h"
 
 #include <gtest/gtest.h>
@@ -273,6 +276,35 @@ TEST_F(VerdictFlowTest, AnswersThatDifferOnlyWhenTimedAreFound) {
   EXPECT_EQ(outcome.attempt.verdict, "DISCARD");
   EXPECT_EQ(outcome.attempt.reason, "quality");
   EXPECT_NE(outcome.attempt.why.find("untimed"), std::string::npos) << outcome.attempt.why;
+}
+
+TEST_F(VerdictFlowTest, WeightsThatAreNotReadAreFound) {
+  flow_.baseline();
+  flow_.world.keeps_old_weights = true;
+  const ExperimentOutcome outcome = flow_.experiment(0.03);
+  EXPECT_EQ(outcome.attempt.reason, "quality");
+  EXPECT_NE(outcome.attempt.why.find("does not feel a changed blocks.0.mlp.fc1.weight"),
+            std::string::npos)
+      << outcome.attempt.why;
+}
+
+TEST(ProbeModelTest, ExchangesTheHalvesOfOneBlockAndNothingElse) {
+  const TempFolder folder;
+  const std::vector<float> a = {1, 2, 3, 4}, b = {5, 6, 7, 8}, c = {9};
+  const std::vector<SafetensorsItem> items = {
+      {"blocks.0.mlp.fc1.weight", StoredType::kF32, {4, 1}, std::as_bytes(std::span(a))},
+      {"blocks.1.mlp.fc1.weight", StoredType::kF32, {4, 1}, std::as_bytes(std::span(b))},
+      {"blocks.1.mlp.fc1.bias", StoredType::kF32, {1}, std::as_bytes(std::span(c))}};
+  write_safetensors(folder / "m.safetensors", items, {{"k", "v"}});
+  const ProbeModel probe = write_probe_model(folder / "m.safetensors", folder / "p", 3);
+  EXPECT_EQ(probe.changed, "blocks.1.mlp.fc1.weight");
+  const SafetensorsFile file(probe.path);
+  EXPECT_EQ(read_f32(file.at("blocks.0.mlp.fc1.weight")), a);
+  EXPECT_EQ(read_f32(file.at("blocks.1.mlp.fc1.weight")), (std::vector<float>{7, 8, 5, 6}));
+  EXPECT_EQ(read_f32(file.at("blocks.1.mlp.fc1.bias")), c);
+  EXPECT_EQ(file.metadata().at("k"), "v");
+  write_safetensors(folder / "n.safetensors", std::span(items).last(1));
+  EXPECT_THROW(write_probe_model(folder / "n.safetensors", folder / "p", 0), DataError);
 }
 
 TEST_F(VerdictFlowTest, TracesOfTheCandidateAreItsVerdict) {

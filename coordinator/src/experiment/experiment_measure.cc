@@ -4,6 +4,7 @@
 #include "experiment/experiment_run.h"
 #include "experiment/perturbation.h"
 #include "experiment/records.h"
+#include "experiment/weights_probe.h"
 
 #include <algorithm>
 #include <chrono>
@@ -138,6 +139,46 @@ void ExperimentRun::measure_quality() {
                       ? "the same change under the class that its outputs show, if its scores hold"
                       : "outputs whose required scores hold against the original"};
   }
+  probe_weights();
+}
+
+bool ExperimentRun::chain_is_strict() const {
+  return !product_changing(request_.classification) &&
+         std::none_of(kept_classes_.begin(), kept_classes_.end(), product_changing);
+}
+
+void ExperimentRun::probe_weights() {
+  if (!parts_.model || !chain_is_strict()) return;
+  progress_.stage("quality: other weights in one block");
+  const ProbeModel probe =
+      write_probe_model(parts_.model(lane_), project_.layout.run(id_) / "probe", seed_);
+  const RunRequest request = suite_request(task_, kSuiteSeed, 0);
+  std::vector<std::vector<float>> answers;
+  for (const Arm* arm : {&original_arm_, &candidate_arm_}) {
+    try {
+      LoadedWorker worker =
+          launcher_->start(*arm, {"", 0, logs("quality/probe-" + arm->name), probe.path});
+      answers.push_back(worker.session->run(request).latents);
+      worker.session->stop();
+    } catch (const WorkerFailure& failure) {
+      throw verdict_of_failure(failure, arm == &candidate_arm_);
+    }
+  }
+  std::filesystem::remove(probe.path);
+  const double apart = relative_l2(answers[0], answers[1]);
+  char text[240];
+  if (answers[1] == candidate_.finals.front()) {
+    std::snprintf(text, sizeof text, "the output does not feel a changed %s",
+                  probe.changed.c_str());
+  } else if (!(apart <= 100.0 * lane_.oracle_error_ceiling)) {
+    std::snprintf(text, sizeof text,
+                  "with another %s its output lies %.3g (relative L2) from the original's: it does "
+                  "not compute from the weights that it is given",
+                  probe.changed.c_str(), apart);
+  } else {
+    return;
+  }
+  throw Verdict{"DISCARD", "quality", text, "an engine that computes from the weights it loads"};
 }
 
 OutputRule ExperimentRun::output_rule() const {

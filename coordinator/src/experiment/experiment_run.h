@@ -54,6 +54,9 @@ class ExperimentRun {
   void run_candidate_suite(QualityEvidence& evidence);
   void measure_quality();
   void probe(WorkerSession& worker, QualityEvidence& evidence);
+  /// One request with one block's weights changed, against the original's answer.
+  void probe_weights();
+  bool chain_is_strict() const;
   void fresh_sets(QualityEvidence& evidence, WorkerSession& candidate);
   BlockRecord measure_block(BlockKind kind, std::uint64_t number);
   void recheck_secretly();

@@ -149,6 +149,7 @@ FlowParts real_parts(const Project& project) {
   parts.tools = [&project](const LaneConfig& lane) {
     return trusted_tools(project.settings, lane);
   };
+  parts.model = [&project](const LaneConfig& lane) { return lane_model(project, lane); };
   parts.rate = [&project](const LaneConfig& lane, const Arm& original) {
     return measure_rate(lane, original, lane_model(project, lane), project.settings.launch);
   };

@@ -25,7 +25,7 @@ class LaneLauncher final : public WorkerLauncher {
     LoadedWorker out;
     out.session = WorkerSession::launch(plan_for(arm, options));
     LoadRequest request;
-    request.model_path = model_.string();
+    request.model_path = (options.model.empty() ? model_ : options.model).string();
     request.knobs_path = arm.knobs.string();
     request.precision = options.precision.empty() ? lane_.precision : options.precision;
     request.memory_cap_bytes = lane_.memory_cap_bytes;
@@ -49,7 +49,7 @@ class LaneLauncher final : public WorkerLauncher {
     plan.deadlines.stop = std::chrono::seconds(launch_.stop_seconds);
     plan.cancel = &interrupt_flag();
     plan.isolate = isolate_;
-    plan.readable = {model_, arm.knobs};
+    plan.readable = {options.model.empty() ? model_ : options.model, arm.knobs};
     LaneConfig lane = lane_;
     if (options.threads > 0) lane.threads = options.threads;
     const std::vector<int> workers = share_cpus(lane, cpus_).workers;

@@ -45,6 +45,8 @@ struct FlowParts {
   std::function<LaneGpus(const LaneConfig&)> gpus;
   /// The machine's programs that build and launch use. Empty: not watched.
   std::function<std::vector<TrustedTool>(const LaneConfig&)> tools;
+  /// The lane's weights, for the probe that changes them. Empty: not probed.
+  std::function<std::filesystem::path(const LaneConfig&)> model;
   /// The machine's rate, measured with the original's worker. Empty: times have no floor.
   std::function<TimeFloor(const LaneConfig&, const Arm& original)> rate;
   /// Seconds on a steady clock, for the time limit of an experiment. Empty: the machine's own.

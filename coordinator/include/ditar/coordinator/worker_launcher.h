@@ -28,6 +28,7 @@ struct StartOptions {
   std::string precision;  ///< empty: the lane's
   int threads = 0;        ///< 0: the lane's
   std::filesystem::path log_directory;
+  std::filesystem::path model = {};  ///< other weights than the lane's; empty: the lane's
 };
 
 /// A loaded group and what its loading told.
