@@ -20,7 +20,7 @@ void add_serve(CLI::App& app, ditar::ServeOptions& options) {
 }
 
 CLI::App* add_bench(CLI::App& app, ditar::BenchOptions& options) {
-  auto* bench = app.add_subcommand("bench", "time requests and print a table per rank");
+  auto* bench = app.add_subcommand("bench", "time requests on one or several ranks and check them");
   bench->footer(
       "examples:\n"
       "  dit-worker bench --model config/models/mnist-dit.safetensors\n"
@@ -36,13 +36,16 @@ CLI::App* add_bench(CLI::App& app, ditar::BenchOptions& options) {
   bench->add_option("--device", options.device, "cpu, cuda (GPU number = rank) or a GPU's UUID")
       ->capture_default_str();
   bench->add_option("--threads", options.threads, "CPU threads a rank")->capture_default_str();
-  bench->add_option("--images", options.images, "images a request")->capture_default_str();
+  bench->add_option("--images", options.images, "images a request; several sizes by commas")
+      ->delimiter(',')
+      ->capture_default_str();
   bench->add_option("--steps", options.steps, "denoiser steps")->capture_default_str();
   bench->add_option("--guidance", options.guidance, "1: none")->capture_default_str();
   bench->add_option("--sampler", options.sampler, "ddpm, ddim or dpmpp2m")->capture_default_str();
   bench->add_option("--requests", options.requests, "timed requests")->capture_default_str();
   bench->add_option("--warmup", options.warmup, "requests before those")->capture_default_str();
   bench->add_option("--seed", options.seed, "of the noise")->capture_default_str();
+  bench->add_flag("!--no-check", options.check, "do not compare with one rank, time no exchange");
   bench->add_flag("--json", options.json, "print JSON with every time");
   return bench;
 }
