@@ -88,6 +88,11 @@ class Exchange {
         return group_.all_to_all(send, recv, count_, dtype_, stream_);
       case ExchangeOp::kBroadcast:
         return group_.broadcast(recv, count_, dtype_, 0, stream_);
+      case ExchangeOp::kPingPong:
+        if (rank == 0) group_.send(send, count_, dtype_, 1, stream_);
+        group_.recv(recv, count_, dtype_, 1 - rank, stream_);
+        if (rank == 1) group_.send(send, count_, dtype_, 0, stream_);
+        return;
       default:
         return group_.send_recv(send, (rank + 1) % size, recv, (rank + size - 1) % size, count_,
                                 dtype_, stream_);
@@ -162,7 +167,9 @@ class Exchange {
       int from = static_cast<int>(i / block);
       std::int64_t at = i % block;
       if (op_ == ExchangeOp::kBroadcast) from = 0;
-      if (op_ == ExchangeOp::kSendRecv) from = (rank + size - 1) % size;
+      if (op_ == ExchangeOp::kSendRecv || op_ == ExchangeOp::kPingPong) {
+        from = (rank + size - 1) % size;
+      }
       if (op_ == ExchangeOp::kAllToAll) at += rank * block;
       count += got[i] != letter(from, at, turn);
     }
@@ -189,11 +196,12 @@ ExchangeOp as_timed(ExchangeOp op) {
 ExchangeTime time_exchange(Communicator& group, ExchangeOp op, std::int64_t count, DType dtype,
                            Device device, int repeats, std::chrono::milliseconds deadline) {
   require(count >= 1 && repeats >= 1, "an exchange needs an element and a repeat to be timed");
+  require(op != ExchangeOp::kPingPong || group.size() == 2, "a ping-pong is of two ranks");
   pulse_tick(to_string(op), -1, kUsualOp + deadline);
   Exchange exchange(group, as_timed(op), count, dtype, device, deadline);
   ExchangeTime time;
   time.wrong = exchange.look(1);
-  time.seconds = exchange.time(repeats);
+  time.seconds = exchange.time(repeats) / (op == ExchangeOp::kPingPong ? 2 : 1);
   time.wrong += exchange.look(2);
   return time;
 }

@@ -17,7 +17,8 @@ struct ExchangeTime {
 
 /// Runs `op` once for a look, `repeats` times against the clock, and once more for a look, with
 /// memory of `device` (of the host where the communicator does not enqueue). A broadcast is from
-/// rank 0; kSend and kRecv are timed as kSendRecv, to the next rank from the one before.
+/// rank 0; kSend and kRecv are timed as kSendRecv, to the next rank from the one before; of a
+/// ping-pong, half the round trip counts.
 /// @throws TimeoutError naming rank and call if the others do not come within `deadline` (a GPU's
 /// communicator) or its own deadline (the host's).
 ExchangeTime time_exchange(Communicator& group, ExchangeOp op, std::int64_t count, DType dtype,

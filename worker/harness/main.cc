@@ -5,6 +5,7 @@
 #include "ditar/config/log.h"
 #include "orphan_guard.h"
 #include "plan_command.h"
+#include "probe_command.h"
 #include "profile_command.h"
 #include "serve.h"
 
@@ -72,6 +73,23 @@ CLI::App* add_plan(CLI::App& app, ditar::PlanOptions& options) {
   return plan;
 }
 
+CLI::App* add_probe(CLI::App& app, ditar::ProbeCommandOptions& options) {
+  auto* probe = app.add_subcommand("probe", "measure the links between GPUs or ranks");
+  probe->footer(
+      "examples:\n"
+      "  dit-worker probe --device cuda --out peers.json\n"
+      "  mpirun -np 2 dit-worker probe --device cuda --topology peers.json --out links.json\n"
+      "  dit-worker plan --ranks 2 --topology links.json");
+  probe->add_option("--device", options.device, "cpu or cuda (GPU number = rank)")
+      ->capture_default_str();
+  probe->add_option("--topology", options.topology, "file to add to; none: this machine");
+  probe->add_option("--out", options.out, "file to write the measured topology to");
+  probe->add_option("--ranks", options.ranks, "threads, where no launcher started ranks")
+      ->capture_default_str();
+  probe->add_flag("--json", options.json, "print JSON");
+  return probe;
+}
+
 CLI::App* add_profile(CLI::App& app, ditar::ProfileOptions& options) {
   options.load.precision.clear();
   auto* profile = app.add_subcommand("profile", "show where the time of a denoiser step goes");
@@ -127,17 +145,20 @@ int main(int argc, char** argv) {
   ditar::ServeOptions serve;
   ditar::BenchOptions bench;
   ditar::PlanOptions plan;
+  ditar::ProbeCommandOptions probe;
   ditar::ProfileOptions profile;
   app.require_subcommand(0, 1);
   add_serve(app, serve);
   const CLI::App* bench_app = add_bench(app, bench);
   const CLI::App* plan_app = add_plan(app, plan);
+  const CLI::App* probe_app = add_probe(app, probe);
   const CLI::App* profile_app = add_profile(app, profile);
   try {
     app.parse(argc, argv);
-    if (bench_app->count() + plan_app->count() + profile_app->count() == 0 &&
+    if (bench_app->count() + plan_app->count() + probe_app->count() + profile_app->count() == 0 &&
         (serve.coord.empty() || serve.attempt.empty())) {
-      throw CLI::RequiredError("--coord and --attempt, or a subcommand (bench, plan, profile)");
+      throw CLI::RequiredError(
+          "--coord and --attempt, or a subcommand (bench, plan, probe, profile)");
     }
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
@@ -145,6 +166,7 @@ int main(int argc, char** argv) {
   }
   if (bench_app->count() != 0) return run([&] { return ditar::bench(bench); });
   if (plan_app->count() != 0) return run([&] { return ditar::plan_command(plan); });
+  if (probe_app->count() != 0) return run([&] { return ditar::probe_command(probe); });
   if (profile_app->count() != 0) return run([&] { return ditar::profile_command(profile); });
   return run([&] { return ditar::serve(serve); });
 }

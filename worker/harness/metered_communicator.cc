@@ -102,6 +102,8 @@ std::string_view to_string(ExchangeOp op) noexcept {
       return "recv";
     case ExchangeOp::kSendRecv:
       return "send_recv";
+    case ExchangeOp::kPingPong:
+      return "ping-pong";
   }
   return "unknown";
 }

@@ -21,7 +21,8 @@ enum class ExchangeOp : std::uint8_t {
   kBroadcast,
   kSend,
   kRecv,
-  kSendRecv
+  kSendRecv,
+  kPingPong  ///< of two ranks: there and back; only timed, never logged
 };
 std::string_view to_string(ExchangeOp op) noexcept;
 
