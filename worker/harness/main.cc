@@ -56,8 +56,12 @@ CLI::App* add_plan(CLI::App& app, ditar::PlanOptions& options) {
   plan->footer(
       "example:\n"
       "  dit-worker plan --model DiT-XL/2 --topology topology/machines/two-a5500-nvlink.json "
-      "--ranks 2");
-  plan->add_option("--model", options.model, "DiT-S/2 ... DiT-XL/8")->capture_default_str();
+      "--ranks 2\n"
+      "  mpirun -np 2 dit-worker plan --measure --fit fit.json "
+      "--model config/models/mnist-dit.safetensors");
+  plan->add_option("--model", options.model,
+                   "DiT-S/2 ... DiT-XL/8; to measure: .safetensors file or diffusers folder")
+      ->capture_default_str();
   plan->add_option("--topology", options.topology, "topology file; none: this host's CPU");
   plan->add_option("--ranks", options.ranks, "ranks there are")->capture_default_str();
   plan->add_option("--images", options.images, "images a request")->capture_default_str();
@@ -65,11 +69,19 @@ CLI::App* add_plan(CLI::App& app, ditar::PlanOptions& options) {
       ->capture_default_str();
   plan->add_option("--steps", options.steps, "denoiser steps")->capture_default_str();
   plan->add_option("--guidance", options.guidance, "1: none")->capture_default_str();
-  plan->add_option("--precision", options.precision, "fp32, tf32, fp16 or bf16")
-      ->capture_default_str();
+  plan->add_option("--precision", options.precision,
+                   "fp32, tf32, fp16 or bf16; none: fp32 to measure a CPU, else fp16");
   plan->add_option("--gpu", options.gpu, "figures of this GPU, by its full name");
   plan->add_option("--memory-cap", options.memory_cap_bytes, "bytes a GPU may use; 0: all");
   plan->add_flag("--json", options.json, "print JSON");
+  plan->add_flag("--measure", options.measure, "run the first plans and fit the model to them");
+  plan->add_option("--fit", options.fit, "file of measured plans: used, and added to by --measure");
+  plan->add_option("--top", options.top, "plans to measure")->capture_default_str();
+  plan->add_option("--requests", options.requests, "timed requests a plan")->capture_default_str();
+  plan->add_option("--device", options.device, "to measure on: cpu or cuda (GPU number = rank)")
+      ->capture_default_str();
+  plan->add_option("--threads", options.threads, "to measure on: CPU threads a rank")
+      ->capture_default_str();
   return plan;
 }
 
