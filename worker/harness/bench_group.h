@@ -1,6 +1,6 @@
-// The ranks of a `bench` by hand: alone without MPI, or under mpirun or srun, where they look after
-// each other: a rank that is gone, frozen or stuck ends all of them with its name. Main thread
-// only.
+// The ranks of work by hand (bench, probe, plan): alone without MPI, or under mpirun or srun, where
+// they look after each other: a rank that is gone, frozen or stuck ends all of them with its name.
+// Main thread only.
 #pragma once
 
 #include "ditar/parallel/bootstrap.h"
