@@ -8,7 +8,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <vector>
 
 namespace ditar {
 namespace {
@@ -132,6 +135,47 @@ TEST(PlanMeasureTest, RunsTheFirstPlansAndKeepsTheFit) {
   const Answer other = run_program(DITAR_WORKER " plan --model DiT-S/2 --fit " + mpi);
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.errors, HasSubstr("is a fit of CPU in fp32, not of CPU in fp16"));
+}
+
+std::vector<json> rows_of(const TempFolder& folder) {
+  std::ifstream in(folder.path() / "results.json");
+  return json::parse(in).at("rows");
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(TopologyExperimentsTest, RunDryOnCpuRanksAndLeaveTableAndPlot) {
+  if (run_program("python3 -c pass").code != 0) GTEST_SKIP() << "there is no python3";
+  const TempFolder folder;
+  const std::string script =
+      "python3 " DITAR_SOURCE_DIR
+      "/scripts/topology/experiments.py --device cpu --build " DITAR_BINARY_DIR
+      " --images 1 --steps 2 --requests 1 --limit 60 --out " +
+      folder.path().string();
+  const Answer answer = run_program(script + kModel + " --split data,cfg");
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  const auto rows = rows_of(folder);
+  ASSERT_EQ(rows.size(), 7U);  // one rank, and two splits over three kinds of link
+  for (const json& row : rows) {
+    const bool data = row.at("split") == "data=2";
+    EXPECT_EQ(row.at("state"), data ? "refused" : "ok") << row;
+    if (data) {
+      EXPECT_THAT(row.at("why").get<std::string>(), HasSubstr("only 1 images in a request"));
+    } else {
+      EXPECT_GT(row.at("mean_ms"), 0.0);
+    }
+  }
+  EXPECT_EQ(rows.at(6).at("links"), "shm off");
+  EXPECT_EQ(rows.at(6).at("error"), "0.0e+00");
+  EXPECT_EQ(text_of(folder.path() / "table.md"), answer.output);
+  EXPECT_THAT(answer.output, HasSubstr("A dry check of the commands, no result."));
+  EXPECT_THAT(text_of(folder.path() / "plot.svg"), HasSubstr("<title>cfg=2, p2p off: "));
+  EXPECT_EQ(run_program(script + kModel + " --split cgf").code, 2);
+  EXPECT_EQ(run_program(script + " --model /nowhere.safetensors --split cfg").code, 1);
+  EXPECT_EQ(rows_of(folder).at(1).at("state"), "failed");
 }
 
 }  // namespace

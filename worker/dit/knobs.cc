@@ -40,8 +40,8 @@ Knobs read_knobs(const std::string& path) {
   const ConfigTree tree = ConfigTree::read_file(path);
   tree.require_known({"fuse_gate_norm", "share_patch_embed", "batch_guidance",
                       "modulation_table_mib", "graph_capture", "gemm_table", "micro_batches",
-                      "stale_patches", "stale_warmup_steps", "split", "step_cache_interval", "step_stride", "int8_weights",
-                      "int8_products"});
+                      "stale_patches", "stale_warmup_steps", "split", "step_cache_interval",
+                      "step_stride", "int8_weights", "int8_products"});
   read_flag(tree, "fuse_gate_norm", knobs.fuse_gate_norm);
   read_flag(tree, "share_patch_embed", knobs.share_patch_embed);
   read_flag(tree, "batch_guidance", knobs.batch_guidance);
