@@ -31,6 +31,10 @@ StoredPassage unpack(std::string_view data);
 /// nothing.
 inline constexpr std::string_view kGlossaryPage = "glossary_english_spanish.md";
 
+/// Prefix of the terms of a page's summary in the database of pages: its title, what stands before
+/// the first section, and its symptoms.
+inline constexpr std::string_view kSummaryPrefix = "H";
+
 struct HandbookFiles {
   struct Page {
     std::string path;

@@ -65,7 +65,8 @@ std::vector<QuerySet> query_sets(const std::filesystem::path& source_dir) {
   return {{"open", load_queries(folder / "queries.json")},
           {"reworded", load_queries(folder / "reworded_queries.json")},
           {"held out", load_queries(folder / "held_out_queries.json")},
-          {"fresh", load_queries(folder / "fresh_queries.json")}};
+          {"fresh", load_queries(folder / "fresh_queries.json")},
+          {"unseen", load_queries(folder / "unseen_queries.json")}};
 }
 
 std::vector<RankingFigures> measure(const std::filesystem::path& handbook,
