@@ -44,20 +44,25 @@ std::string marked_lines(std::string_view text, bool (*is_marked)(std::string_vi
   return out;
 }
 
+void add_prefixed(Xapian::Document& page, std::string_view prefix, const Xapian::Document& part) {
+  for (auto term = part.termlist_begin(); term != part.termlist_end(); ++term) {
+    page.add_boolean_term(std::string(prefix) + *term);
+  }
+}
+
 // A few dense lines tell what a page is about better than its body, which mentions much in passing.
-void add_summary(Xapian::Document& page, const std::vector<Passage>& passages,
-                 const Thesaurus& thesaurus) {
+void add_summary(Xapian::Document& page, const std::string& title,
+                 const std::vector<Passage>& passages, const Thesaurus& thesaurus) {
   Xapian::Document summary;
+  add_terms(summary, title, 1, thesaurus);
+  add_prefixed(page, kTitlePrefix, summary);
   for (const Passage& passage : passages) {
-    add_terms(summary, passage.title, 1, thesaurus);
     add_terms(summary,
               passage.heading == passage.title ? passage.text
                                                : marked_lines(passage.text, is_symptom_line),
               1, thesaurus);
   }
-  for (auto term = summary.termlist_begin(); term != summary.termlist_end(); ++term) {
-    page.add_boolean_term(std::string(kSummaryPrefix) + *term);
-  }
+  add_prefixed(page, kSummaryPrefix, summary);
 }
 
 Xapian::Document passage_document(const std::string& path, const Passage& passage,
@@ -90,7 +95,7 @@ void fill(Xapian::WritableDatabase& passages, Xapian::WritableDatabase& pages,
       title = passage.title;
     }
     add_terms(whole, title, kTitleOfPageBoost, thesaurus);
-    add_summary(whole, parts, thesaurus);
+    add_summary(whole, title, parts, thesaurus);
     pages.add_document(whole);
   }
 }

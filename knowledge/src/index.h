@@ -31,8 +31,9 @@ StoredPassage unpack(std::string_view data);
 /// nothing.
 inline constexpr std::string_view kGlossaryPage = "glossary_english_spanish.md";
 
-/// Prefix of the terms of a page's summary in the database of pages: its title, what stands before
-/// the first section, and its symptoms.
+/// Prefixes of further terms in the database of pages: of a page's title, and of its summary, which
+/// is the title, what stands before the first section, and the symptoms.
+inline constexpr std::string_view kTitlePrefix = "T";
 inline constexpr std::string_view kSummaryPrefix = "H";
 
 struct HandbookFiles {

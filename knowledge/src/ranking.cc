@@ -10,13 +10,14 @@ namespace ditar::knowledge {
 namespace {
 
 constexpr std::size_t kCandidates = 60;
-constexpr double kPassageShare = 0.50;
-constexpr double kPageShare = 0.50;
+constexpr double kPassageShare = 0.4;
+constexpr double kPageShare = 0.6;
 constexpr double kSupportThreshold = 0.56;
 constexpr double kPartsHit = 0.9;  // an identifier's parts, all found, against the whole
 constexpr double kGlossaryFactor = 0.02;
 constexpr double kSummaryWeight = 2.0;
-constexpr double kRepeatFactor = 0.2;  // each further passage of a page
+constexpr double kTitleWeight = 0.5;
+constexpr double kRepeatFactor = 0.1;  // each further passage of a page
 constexpr std::size_t kSnippetBytes = 240;
 
 bool is_experiment(const std::string& path) { return path.starts_with("experiment:"); }
@@ -44,7 +45,7 @@ double share_of_parts(const Segment& segment, const Held& held) {
 
 Xapian::Enquire make_enquire(const Xapian::Database& database, const QueryPlan& plan) {
   Xapian::Enquire enquire(database);
-  enquire.set_weighting_scheme(Xapian::BM25Weight(2.2, 0.0, 1.0, 0.7, 0.5));
+  enquire.set_weighting_scheme(Xapian::BM25Weight(2.2, 0.0, 1.0, 0.5, 0.5));
   enquire.set_query(to_xapian(plan));
   return enquire;
 }
@@ -98,6 +99,7 @@ std::map<std::string, PageScore> score_pages(const QueryPlan& plan, const Xapian
     PageScore page;
     page.score = it.get_weight() / best;
     page.coverage = coverage_of(plan, segment_hits(plan, pages, *it));
+    page.title = coverage_of(plan, segment_hits(plan, pages, *it, kTitlePrefix));
     page.summary = coverage_of(plan, segment_hits(plan, pages, *it, kSummaryPrefix));
     out[it.get_document().get_value(0)] = page;
   }
@@ -121,9 +123,11 @@ std::vector<Candidate> rank_passages(const QueryPlan& plan, const Xapian::Databa
     const double around = page != pages.end() ? page->second.score : own;
     candidate.score =
         (kPassageShare * own + kPageShare * around) * (0.15 + 0.85 * candidate.coverage);
-    // An experiment is its own summary.
+    // An experiment is its own title and summary.
+    const double title = page != pages.end() ? page->second.title : candidate.coverage;
     const double summary = page != pages.end() ? page->second.summary : candidate.coverage;
-    candidate.score *= (1.0 + kSummaryWeight * summary) / (1.0 + kSummaryWeight);
+    candidate.score *= (1.0 + kTitleWeight * title) / (1.0 + kTitleWeight) *
+                       (1.0 + kSummaryWeight * summary) / (1.0 + kSummaryWeight);
     if (is_glossary(candidate.passage.path)) candidate.score *= kGlossaryFactor;
     all.push_back(std::move(candidate));
   }

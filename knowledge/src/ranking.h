@@ -24,6 +24,7 @@ struct Candidate {
 struct PageScore {
   double score = 0.0;     ///< in (0, 1], against the best page
   double coverage = 0.0;  ///< share of the query's information that the page holds
+  double title = 0.0;     ///< share that its title holds
   double summary = 0.0;   ///< share that its summary holds
 };
 
