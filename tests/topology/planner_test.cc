@@ -105,8 +105,8 @@ TEST(PlannerTest, EveryRejectionHasItsNumbers) {
   EXPECT_EQ(why("pipeline=13", one, 13), "pipeline=13 exceeds 12 layers");
   EXPECT_EQ(why("data=2", one, 2), "data=2: the request has 1 image");
   EXPECT_EQ(why("cfg=2", lane(1, 32, 1.0), 2),
-            "cfg=2: without guidance (<= 1) there is one branch");
-  EXPECT_EQ(why("cfg=3", one, 3), "cfg=3: guidance has 2 branches");
+            "cfg=2 needs guidance other than 1: there is one branch");
+  EXPECT_EQ(why("cfg=3", one, 3), "cfg=3: guidance has two branches");
   EXPECT_EQ(why("cfg=2", one, 1), "needs 2 ranks, there are 1");
   EXPECT_EQ(why("ring=2", lane(1, 2, 1.0), 2), "sequence degree 2 exceeds 1 tokens");
 }

@@ -19,7 +19,7 @@ std::filesystem::path model_of(std::int64_t height, std::int64_t width) {
   auto& path = written[{height, width}];
   if (path.empty()) {
     path = folder.path() / (std::to_string(height) + "x" + std::to_string(width) + ".safetensors");
-    write_split_model(path, height, width);
+    write_split_model(path, {.height = height, .width = width});
   }
   return path;
 }

@@ -1,13 +1,12 @@
 // dit-worker as a person runs it: profile, and what bench says of a damaged weight.
 #include "dit_engine_requests.h"
+#include "program_run.h"
 #include "temp_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <set>
 
@@ -16,22 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Answer {
-  int code = 0;
-  std::string output, errors;
-};
-
 Answer worker(const std::string& arguments) {
-  const TempFolder folder;
-  const auto out = folder.path() / "out", err = folder.path() / "err";
-  const std::string command =
-      std::string(DITAR_WORKER) + " " + arguments + " >" + out.string() + " 2>" + err.string();
-  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): fixed words
-  const auto read = [](const std::filesystem::path& path) {
-    std::ifstream in(path);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
-  return {WEXITSTATUS(status), read(out), read(err)};
+  return run_program(std::string(DITAR_WORKER) + " " + arguments);
 }
 
 nlohmann::json profile(const std::string& arguments) {

@@ -8,16 +8,16 @@
 
 namespace ditar {
 
-void write_split_model(const std::filesystem::path& path, std::int64_t height, std::int64_t width) {
+void write_split_model(const std::filesystem::path& path, const SplitModel& sizes) {
   ModelConfig config;
   config.channels = 2;
-  config.height = height;
-  config.width = width;
+  config.height = sizes.height;
+  config.width = sizes.width;
   config.patch = 1;
-  config.hidden = 96;
-  config.depth = 5;
-  config.heads = 12;
-  config.mlp_hidden = 384;
+  config.hidden = sizes.hidden;
+  config.depth = sizes.depth;
+  config.heads = sizes.heads;
+  config.mlp_hidden = 4 * sizes.hidden;
   config.classes = 3;
   const std::vector<TensorSpec> specs = official_tensors(config);
   std::vector<std::vector<float>> values;
@@ -34,9 +34,10 @@ void write_split_model(const std::filesystem::path& path, std::int64_t height, s
     items.push_back(
         {specs[i].name, StoredType::kF32, specs[i].shape, std::as_bytes(std::span(values[i]))});
   }
-  write_safetensors(
-      path, items,
-      {{"heads", "12"}, {"height", std::to_string(height)}, {"width", std::to_string(width)}});
+  write_safetensors(path, items,
+                    {{"heads", std::to_string(sizes.heads)},
+                     {"height", std::to_string(sizes.height)},
+                     {"width", std::to_string(sizes.width)}});
 }
 
 std::vector<float> run_split_job(const std::filesystem::path& model, const SplitJob& job,

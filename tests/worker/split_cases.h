@@ -22,8 +22,13 @@ struct SplitJob {
   std::string knobs_path = {};
 };
 
-/// Writes the model for latents of 2 x height x width; the same bytes every time.
-void write_split_model(const std::filesystem::path& path, std::int64_t height, std::int64_t width);
+/// Sizes of the model, for latents of 2 x height x width.
+struct SplitModel {
+  std::int64_t height = 17, width = 17;
+  std::int64_t heads = 12, hidden = 96, depth = 5;
+};
+/// Writes it; the same bytes every time.
+void write_split_model(const std::filesystem::path& path, const SplitModel& sizes);
 
 /// The images of `job` as this rank's engine gives them (complete on rank 0). `communicator` null:
 /// one rank, the job's plan is not looked at.

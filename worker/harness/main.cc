@@ -119,6 +119,7 @@ int run(const std::function<int()>& action) {
 
 int main(int argc, char** argv) {
   ditar::die_with_parent();
+  ditar::init_logging("dit-worker");
   CLI::App app("dit-worker: the DiT engine's worker. dit-ar launches it through mpirun.");
   ditar::ServeOptions serve;
   ditar::BenchOptions bench;

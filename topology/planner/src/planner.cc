@@ -118,33 +118,33 @@ std::int64_t memory_limit(const PlannerInput& input) {
 
 }  // namespace
 
+// The engine's order (DeviceMesh), so that both give the same reason first.
 std::optional<std::string> why_illegal(const ModelShape& model, const LaneShape& lane,
                                        const Plan& plan, int world_size) {
   if (plan.ranks() > world_size) {
     return "needs " + count(plan.ranks()) + " ranks, there are " + count(world_size);
   }
-  if (plan.cfg > 2) return "cfg=" + count(plan.cfg) + ": guidance has 2 branches";
-  if (plan.cfg > lane.branches()) return "cfg=2: without guidance (<= 1) there is one branch";
-  if (plan.data > lane.images) {
-    return "data=" + count(plan.data) + ": the request has " + count(lane.images) +
-           (lane.images == 1 ? " image" : " images");
-  }
+  if (plan.cfg > 2) return "cfg=" + count(plan.cfg) + ": guidance has two branches";
   if (model.heads % plan.tensor != 0) {
     return "tensor=" + count(plan.tensor) + " does not divide " + count(model.heads) + " heads";
   }
-  const std::int64_t heads = model.heads / plan.tensor;
+  if (plan.pipeline > model.depth) {
+    return "pipeline=" + count(plan.pipeline) + " exceeds " + count(model.depth) + " layers";
+  }
+  const std::int64_t tokens = tokens_of(model, lane), heads = model.heads / plan.tensor;
+  if (plan.sequence > tokens) {
+    return "sequence degree " + count(plan.sequence) + " exceeds " + count(tokens) + " tokens";
+  }
   if (plan.sequence > 1 && plan.sequence_kind == SequenceKind::kUlysses &&
       heads % plan.sequence != 0) {
     return "ulysses=" + count(plan.sequence) + " does not divide " + count(heads) + " heads" +
            (plan.tensor > 1 ? " per tensor rank" : "");
   }
-  if (plan.sequence > tokens_of(model, lane)) {
-    return "sequence degree " + count(plan.sequence) + " exceeds " + count(tokens_of(model, lane)) +
-           " tokens";
+  if (plan.data > lane.images) {
+    return "data=" + count(plan.data) + ": the request has " + count(lane.images) +
+           (lane.images == 1 ? " image" : " images");
   }
-  if (plan.pipeline > model.depth) {
-    return "pipeline=" + count(plan.pipeline) + " exceeds " + count(model.depth) + " layers";
-  }
+  if (plan.cfg > lane.branches()) return "cfg=2 needs guidance other than 1: there is one branch";
   return std::nullopt;
 }
 

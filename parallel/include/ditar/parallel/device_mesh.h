@@ -4,7 +4,7 @@
 //   rank = (((pipeline * D + data) * C + cfg) * S + sequence) * T + tensor
 #pragma once
 
-#include "ditar/planner/plan.h"
+#include "ditar/topology/plan.h"
 
 #include <array>
 #include <cstdint>

@@ -34,10 +34,10 @@ struct LaneShape {
   std::int64_t images = 1;
   std::int64_t height = 32, width = 32;  ///< of the latents
   int steps = 50;
-  double guidance = 4.0;  ///< 1 or less: one branch only
+  double guidance = 4.0;  ///< 1: one branch only
   Arithmetic arithmetic = Arithmetic::kF16;
 
-  int branches() const noexcept { return guidance > 1.0 ? 2 : 1; }
+  int branches() const noexcept { return guidance == 1.0 ? 1 : 2; }
   friend bool operator==(const LaneShape&, const LaneShape&) = default;
 };
 

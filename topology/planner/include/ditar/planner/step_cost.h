@@ -3,8 +3,8 @@
 #pragma once
 
 #include "ditar/planner/job.h"
-#include "ditar/planner/plan.h"
 #include "ditar/topology/graph.h"
+#include "ditar/topology/plan.h"
 
 #include <span>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "ditar/planner/plan.h"
+#include "ditar/topology/plan.h"
 
 #include "ditar/config/error.h"
 
