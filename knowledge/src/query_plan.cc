@@ -7,8 +7,8 @@
 namespace ditar::knowledge {
 namespace {
 
-constexpr double kExactBonus = 0.35;
-constexpr double kPartWeight = 0.7;
+constexpr double kExactBonus = 0.5;
+constexpr double kPartWeight = 0.5;
 constexpr double kCommonWeight = 0.25;
 constexpr double kNumberWeight = 0.5;
 constexpr double kCorrectedTrust = 0.75;
@@ -19,6 +19,10 @@ bool is_number(const std::string& word) {
   return std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+double inverse_frequency(double documents, double frequency) {
+  return std::log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5));
+}
+
 void add_word(std::vector<std::string>& terms, const std::string& word,
               const Thesaurus& thesaurus) {
   terms.push_back(word);
@@ -26,18 +30,21 @@ void add_word(std::vector<std::string>& terms, const std::string& word,
   terms.push_back("Y" + thesaurus.stem_spanish(word));
 }
 
-bool knows_a_form(const std::string& word, const Thesaurus& thesaurus, const Speller& speller) {
+// "paralel" is a stem of Spanish, and in an English text an error.
+bool knows_a_form(const std::string& word, const Thesaurus& thesaurus, const Speller& speller,
+                  bool spanish) {
   return speller.knows(word) || speller.knows("Z" + thesaurus.stem_english(word)) ||
-         speller.knows("Y" + thesaurus.stem_spanish(word));
+         (spanish && speller.knows("Y" + thesaurus.stem_spanish(word)));
 }
 
 /// Two known words written as one: "microbatch".
 std::vector<std::string> compound_parts(const std::string& word, const Thesaurus& thesaurus,
-                                        const Speller& speller) {
+                                        const Speller& speller, bool spanish) {
   constexpr std::size_t kLeast = 4;
   for (std::size_t at = kLeast; at + kLeast <= word.size(); ++at) {
     std::string first = word.substr(0, at), second = word.substr(at);
-    if (knows_a_form(first, thesaurus, speller) && knows_a_form(second, thesaurus, speller)) {
+    if (knows_a_form(first, thesaurus, speller, spanish) &&
+        knows_a_form(second, thesaurus, speller, spanish)) {
       return {std::move(first), std::move(second)};
     }
   }
@@ -50,11 +57,12 @@ void correct_tokens(std::vector<Token>& tokens, const Thesaurus& thesaurus, cons
   for (Token& token : tokens) {
     if (is_stopword(token.whole) || speller.knows(token.whole)) continue;
     if (common.contains(token.whole, thesaurus)) continue;
-    if (knows_a_form(token.whole, thesaurus, speller)) continue;
+    if (knows_a_form(token.whole, thesaurus, speller, plan.spanish)) continue;
     bool parts_known = !token.parts.empty();
     for (const std::string& part : token.parts) parts_known = parts_known && speller.knows(part);
     if (parts_known) continue;
-    if (token.parts.empty()) token.parts = compound_parts(token.whole, thesaurus, speller);
+    if (token.parts.empty())
+      token.parts = compound_parts(token.whole, thesaurus, speller, plan.spanish);
     if (!token.parts.empty()) continue;
     if (plan.spanish && token.whole.size() < kSpanishCorrected) continue;
     if (const auto better = speller.correct(token.whole)) {
@@ -163,16 +171,16 @@ void weigh(QueryPlan& plan, const Xapian::Database& passages) {
         segment.known = segment.known || count > 0.0;
       }
       for (std::size_t i = 0; i + 2 < segment.partial.size(); i += 3) {
-        segment.known_parts += passages.term_exists(segment.partial[i]) ||
-                               passages.term_exists(segment.partial[i + 1]);
+        const double count = std::max<double>(passages.get_termfreq(segment.partial[i]),
+                                              passages.get_termfreq(segment.partial[i + 1]));
+        segment.part_idf.push_back(count > 0.0 ? inverse_frequency(documents, count) : 0.0);
       }
       frequency = segment.known ? rarest : 0.0;
     }
     if (plan.spanish && !segment.known && segment.weight == 1.0) {
       segment.weight = kUntranslatedWeight;
     }
-    segment.idf =
-        segment.weight * std::log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5));
+    segment.idf = segment.weight * inverse_frequency(documents, frequency);
   }
 }
 

@@ -19,7 +19,7 @@ struct Segment {
   std::vector<std::string> alternatives;  ///< index terms, any of which is this segment
   std::vector<std::string> exact;         ///< whole words: an extra when they are met literally
   std::vector<std::string> partial;       ///< parts of an identifier: weaker evidence
-  std::size_t known_parts = 0;            ///< of them, in the index; set by weigh()
+  std::vector<double> part_idf;           ///< of each part, 0 if not in the index; set by weigh()
   double idf = 0.0;                       ///< informativeness; set by weigh()
   bool known = false;                     ///< whether any alternative is in the index
   double trust = 1.0;                     ///< below 1 for words that the user wrote otherwise

@@ -10,21 +10,42 @@ namespace ditar::knowledge {
 namespace {
 
 constexpr std::size_t kCandidates = 60;
-constexpr double kPassageShare = 0.50;
-constexpr double kPageShare = 0.50;
+constexpr double kPassageShare = 0.4;
+constexpr double kPageShare = 0.6;
 constexpr double kSupportThreshold = 0.56;
-constexpr double kPartsHit = 0.7;  // an identifier's parts, all found, against the whole
+constexpr double kPartsHit = 0.9;  // an identifier's parts, all found, against the whole
 constexpr double kGlossaryFactor = 0.02;
-constexpr double kRepeatFactor = 0.4;  // each further passage of a page
+constexpr double kSummaryWeight = 2.0;
+constexpr double kTitleWeight = 0.5;
+constexpr double kRepeatFactor = 0.1;  // each further passage of a page
 constexpr std::size_t kSnippetBytes = 240;
 
 bool is_experiment(const std::string& path) { return path.starts_with("experiment:"); }
 bool says_much(const Segment& segment) { return segment.weight == 1.0; }
 bool is_glossary(const std::string& path) { return path.ends_with(kGlossaryPage); }
 
+/// How much of what an identifier's parts say is met: "nvrtc" says more than "compile". Parts that
+/// the handbook never names are left out, as long as half of them are named.
+template <typename Held>
+double share_of_parts(const Segment& segment, const Held& held) {
+  double met = 0.0, asked = 0.0;
+  std::size_t known = 0;
+  const std::size_t count = segment.partial.size() / 3;
+  for (std::size_t i = 0; i < std::min(count, segment.part_idf.size()); ++i) {
+    const double idf = segment.part_idf[i];
+    asked += idf;
+    known += idf > 0.0;
+    if (held(segment.partial[3 * i]) || held(segment.partial[3 * i + 1])) met += idf;
+  }
+  if (known == 0) return 0.0;
+  const std::size_t least = (count + 1) / 2;
+  if (known < least) asked *= static_cast<double>(least) / static_cast<double>(known);
+  return met / asked;
+}
+
 Xapian::Enquire make_enquire(const Xapian::Database& database, const QueryPlan& plan) {
   Xapian::Enquire enquire(database);
-  enquire.set_weighting_scheme(Xapian::BM25Weight(1.8, 0.0, 1.0, 0.7, 0.5));
+  enquire.set_weighting_scheme(Xapian::BM25Weight(2.2, 0.0, 1.0, 0.5, 0.5));
   enquire.set_query(to_xapian(plan));
   return enquire;
 }
@@ -32,7 +53,7 @@ Xapian::Enquire make_enquire(const Xapian::Database& database, const QueryPlan& 
 }  // namespace
 
 std::vector<double> segment_hits(const QueryPlan& plan, const Xapian::Database& database,
-                                 Xapian::docid document) {
+                                 Xapian::docid document, std::string_view prefix) {
   std::set<std::string> asked;
   for (const Segment& segment : plan.segments) {
     asked.insert(segment.alternatives.begin(), segment.alternatives.end());
@@ -42,24 +63,17 @@ std::vector<double> segment_hits(const QueryPlan& plan, const Xapian::Database& 
   auto term = database.termlist_begin(document);
   const auto end = database.termlist_end(document);
   for (const std::string& wanted : asked) {
-    term.skip_to(wanted);
+    const std::string full = std::string(prefix) + wanted;
+    term.skip_to(full);
     if (term == end) break;
-    if (*term == wanted) present.insert(wanted);
+    if (*term == full) present.insert(wanted);
   }
   const auto held = [&](const std::string& name) { return present.contains(name); };
   std::vector<double> hits;
   for (const Segment& segment : plan.segments) {
     double hit = std::any_of(segment.alternatives.begin(), segment.alternatives.end(), held);
     if (hit == 0.0 && segment.partial.size() >= 3) {
-      double parts = 0.0;
-      for (std::size_t i = 0; i + 2 < segment.partial.size(); i += 3) {
-        parts += held(segment.partial[i]) || held(segment.partial[i + 1]);
-      }
-      // Parts that the handbook never names are left out, as long as half of them are named.
-      const std::size_t count = segment.partial.size() / 3;
-      const std::size_t asked_parts =
-          segment.known_parts > 0 ? std::max(segment.known_parts, (count + 1) / 2) : count;
-      hit = kPartsHit * parts / static_cast<double>(asked_parts);
+      hit = kPartsHit * share_of_parts(segment, held);
     }
     hits.push_back(hit);
   }
@@ -85,6 +99,8 @@ std::map<std::string, PageScore> score_pages(const QueryPlan& plan, const Xapian
     PageScore page;
     page.score = it.get_weight() / best;
     page.coverage = coverage_of(plan, segment_hits(plan, pages, *it));
+    page.title = coverage_of(plan, segment_hits(plan, pages, *it, kTitlePrefix));
+    page.summary = coverage_of(plan, segment_hits(plan, pages, *it, kSummaryPrefix));
     out[it.get_document().get_value(0)] = page;
   }
   return out;
@@ -107,6 +123,11 @@ std::vector<Candidate> rank_passages(const QueryPlan& plan, const Xapian::Databa
     const double around = page != pages.end() ? page->second.score : own;
     candidate.score =
         (kPassageShare * own + kPageShare * around) * (0.15 + 0.85 * candidate.coverage);
+    // An experiment is its own title and summary.
+    const double title = page != pages.end() ? page->second.title : candidate.coverage;
+    const double summary = page != pages.end() ? page->second.summary : candidate.coverage;
+    candidate.score *= (1.0 + kTitleWeight * title) / (1.0 + kTitleWeight) *
+                       (1.0 + kSummaryWeight * summary) / (1.0 + kSummaryWeight);
     if (is_glossary(candidate.passage.path)) candidate.score *= kGlossaryFactor;
     all.push_back(std::move(candidate));
   }
@@ -152,6 +173,7 @@ std::string make_snippet(const std::string& text, const QueryPlan& plan,
     const std::string line = text.substr(at, end - at);
     at = end + 1;
     if (line.empty() || line.starts_with("|--") || line.starts_with("```")) continue;
+    if (is_asked_line(line)) continue;  // words to be found by, not to be read
     Xapian::Document scratch;
     add_terms(scratch, line, 1, thesaurus);
     std::set<std::string> terms(scratch.termlist_begin(), scratch.termlist_end());
@@ -168,6 +190,9 @@ std::string make_snippet(const std::string& text, const QueryPlan& plan,
   }
   const auto first = best_line.find_first_not_of(" -*|>#");
   if (first != std::string::npos) best_line.erase(0, first);
+  for (auto at = best_line.find("**"); at != std::string::npos; at = best_line.find("**")) {
+    best_line.erase(at, 2);
+  }
   return std::string(utf8_prefix(best_line, kSnippetBytes));
 }
 

@@ -58,6 +58,22 @@ std::vector<Group> read_groups(std::string_view synonyms, std::string_view gloss
   return groups;
 }
 
+/// British endings written the American way, so that both have one stem: "utilisation",
+/// "neighbour".
+std::string one_spelling(std::string_view word) {
+  constexpr std::size_t kShortest = 7;  // "noise" and "hour" stay
+  std::string out(word);
+  if (out.size() < kShortest) return out;
+  if (const auto at = out.rfind("isation"); at != std::string::npos) out[at + 1] = 'z';
+  for (const std::string_view ending : {"ise", "ised", "ises", "ising", "iser"}) {
+    if (out.ends_with(ending)) out[out.size() - ending.size() + 1] = 'z';
+  }
+  for (const std::string_view ending : {"our", "ours", "oured", "ouring"}) {
+    if (out.ends_with(ending)) out.erase(out.size() - ending.size() + 1, 1);
+  }
+  return out;
+}
+
 }  // namespace
 
 class Thesaurus::Impl {
@@ -83,7 +99,7 @@ class Thesaurus::Impl {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (is_connector(tokens[i].whole)) continue;
       content.push_back(i);
-      english.push_back(stem(english_stemmer_, english_cache_, tokens[i].whole));
+      english.push_back(this->english(tokens[i].whole));
       spanish.push_back(stem(spanish_stemmer_, spanish_cache_, tokens[i].whole));
     }
     std::vector<ConceptMatch> found;
@@ -106,7 +122,7 @@ class Thesaurus::Impl {
   }
 
   std::string english(std::string_view word) {
-    return stem(english_stemmer_, english_cache_, word);
+    return stem(english_stemmer_, english_cache_, one_spelling(word));
   }
   std::string spanish(std::string_view word) {
     return stem(spanish_stemmer_, spanish_cache_, word);

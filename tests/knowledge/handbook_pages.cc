@@ -87,7 +87,7 @@ std::vector<std::string> commands_in(const std::string& markdown, const std::str
       fenced = !fenced;
       continue;
     }
-    if (fenced) {
+    if (fenced || line.starts_with("    ")) {  // indented code is code too
       if (text != std::string::npos && line.compare(text, program.size() + 1, program + " ") == 0) {
         out.push_back(line.substr(text));
       }

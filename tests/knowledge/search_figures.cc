@@ -64,7 +64,10 @@ std::vector<QuerySet> query_sets(const std::filesystem::path& source_dir) {
   const auto folder = source_dir / "tests" / "knowledge";
   return {{"open", load_queries(folder / "queries.json")},
           {"reworded", load_queries(folder / "reworded_queries.json")},
-          {"held out", load_queries(folder / "held_out_queries.json")}};
+          {"held out", load_queries(folder / "held_out_queries.json")},
+          {"fresh", load_queries(folder / "fresh_queries.json")},
+          {"unseen", load_queries(folder / "unseen_queries.json")},
+          {"last", load_queries(folder / "last_queries.json")}};
 }
 
 std::vector<RankingFigures> measure(const std::filesystem::path& handbook,
@@ -90,6 +93,25 @@ std::vector<RankingFigures> measure(const std::filesystem::path& handbook,
     measure_set(
         set, "grep over files", [&](const std::string& text) { return plain(rivals.grep(text)); },
         out);
+  }
+  return out;
+}
+
+std::string list_misses(const std::filesystem::path& handbook, const std::vector<QuerySet>& sets) {
+  const Search search(handbook);
+  std::string out;
+  for (const QuerySet& set : sets) {
+    if (set.name == "held out" || set.name == "last") continue;  // nobody looks at these
+    for (const JudgedQuery& query : set.queries) {
+      const SearchAnswer found = search.query(query.text, 5);
+      std::vector<std::string> paths;
+      for (const SearchResult& result : found.results) paths.push_back(result.path);
+      const bool supported = query.kind != "unsupported";
+      if (found.support == supported && (!supported || best_first(query, paths))) continue;
+      out += set.name + ", " + query.kind + ": " + query.text + "\n  " +
+             (found.support ? "first: " : "no support, first: ") +
+             (paths.empty() ? "nothing" : paths.front()) + "; " + found.evidence + '\n';
+    }
   }
   return out;
 }

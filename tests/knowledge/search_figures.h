@@ -28,13 +28,17 @@ struct QuerySet {
   std::vector<JudgedQuery> queries;
 };
 
-/// Sets in tests/knowledge: "open" and "reworded" (looked at while the search was made) and "held
-/// out" (written afterwards; nobody tunes on it, so what fails in it is never listed).
+/// Sets in tests/knowledge: "open" and "reworded" (looked at while the search was made), "held out"
+/// and "fresh" (written afterwards; nobody tunes on them, so what fails in them is never listed).
 std::vector<QuerySet> query_sets(const std::filesystem::path& source_dir);
 
 /// A plain ranking has no notion of support: it answers whenever any word occurs anywhere.
 std::vector<RankingFigures> measure(const std::filesystem::path& handbook,
                                     const std::vector<QuerySet>& sets);
+
+/// One line for each query of the sets that may be looked at ("open" and "reworded") whose best
+/// page is not first or whose support is judged wrongly: what was asked and what came first.
+std::string list_misses(const std::filesystem::path& handbook, const std::vector<QuerySet>& sets);
 
 nlohmann::json to_json(const std::vector<RankingFigures>& figures);
 std::vector<RankingFigures> figures_from(const nlohmann::json& document);

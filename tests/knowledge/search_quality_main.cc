@@ -14,7 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kUsage =
-    "usage: search-quality [--write] REPOSITORY\n"
+    "usage: search-quality [--write | --misses] REPOSITORY\n"
+    "  --misses list what goes wrong in the sets that may be looked at, instead of the table\n"
     "  --write  renew knowledge/records/search-quality.json and the table of\n"
     "           knowledge/handbook/09_reference/13_search_quality.md\n"
     "example: search-quality --write .\n";
@@ -53,12 +54,19 @@ int run(const fs::path& root, bool write) {
 
 int main(int argc, char** argv) {
   const bool write = argc > 1 && std::string_view(argv[1]) == "--write";
-  const int at = write ? 2 : 1;
+  const bool misses = argc > 1 && std::string_view(argv[1]) == "--misses";
+  const int at = write || misses ? 2 : 1;
   if (argc != at + 1 || std::string_view(argv[at]).starts_with("--")) {
     std::cerr << kUsage;
     return argc == 2 && std::string_view(argv[1]) == "--help" ? 0 : 2;
   }
   try {
+    if (misses) {
+      const fs::path root = argv[at];
+      std::cout << ditar::testing::list_misses(root / "knowledge" / "handbook",
+                                               ditar::testing::query_sets(root));
+      return 0;
+    }
     return run(argv[at], write);
   } catch (const std::exception& error) {
     std::cerr << "search-quality: " << error.what() << '\n';

@@ -162,6 +162,8 @@ int main(int argc, char** argv) {
   ditar::ProbeCommandOptions probe;
   ditar::ProfileOptions profile;
   app.require_subcommand(0, 1);
+  bool parse_only = false;
+  app.add_flag("--parse-only", parse_only, "check the command line and do nothing")->group("");
   add_serve(app, serve);
   const CLI::App* bench_app = add_bench(app, bench);
   const CLI::App* plan_app = add_plan(app, plan);
@@ -178,6 +180,7 @@ int main(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? 0 : ditar::to_int(ditar::ExitCode::kUsage);
   }
+  if (parse_only) return 0;
   if (bench_app->count() != 0) return run([&] { return ditar::bench(bench); });
   if (plan_app->count() != 0) return run([&] { return ditar::plan_command(plan); });
   if (probe_app->count() != 0) return run([&] { return ditar::probe_command(probe); });
