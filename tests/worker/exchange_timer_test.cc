@@ -2,12 +2,13 @@
 
 #include "ditar/config/error.h"
 #include "group_probe.h"
+#include "rank_gpus.h"
 #include "rank_threads.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <cstdlib>
 #include <mutex>
 
 namespace ditar {
@@ -195,6 +196,17 @@ TEST(GroupProbeTest, APairThatCorruptsIsRefusedWithTheReason) {
     EXPECT_THAT(graph.links[0].a_to_b.reason, HasSubstr("wrong bytes"));
     EXPECT_FALSE(graph.links[0].cost);
   });
+}
+
+TEST(GroupProbeTest, ARefusedPairTurnsPeerAccessOff) {
+  TopologyGraph graph = ranks_on_one_host(3);
+  ::unsetenv("NCCL_P2P_DISABLE");
+  graph.find_link(0, 2)->b_to_a.probed = ProbeResult::kTimeout;
+  keep_off_refused_peers(graph, {0, 1});
+  EXPECT_EQ(std::getenv("NCCL_P2P_DISABLE"), nullptr);
+  keep_off_refused_peers(graph, {0, 2});
+  EXPECT_STREQ(std::getenv("NCCL_P2P_DISABLE"), "1");
+  ::unsetenv("NCCL_P2P_DISABLE");
 }
 
 TEST(GroupProbeTest, APeerThatNeverArrivesIsNamedWithinSeconds) {

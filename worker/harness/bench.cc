@@ -5,8 +5,10 @@
 #include "bench_report.h"
 #include "ditar/config/error.h"
 #include "ditar/config/log.h"
+#include "ditar/topology/topology_file.h"
 #include "engine_runner.h"
 #include "placement.h"
+#include "rank_gpus.h"
 
 #include <unistd.h>
 
@@ -79,6 +81,11 @@ BenchSize measure(BenchGroup& group, const BenchOptions& options, const BenchChe
 
 int bench_in(BenchGroup& group, const BenchOptions& options) {
   const std::string device = engine_device(options, group.rank());
+  if (!options.topology.empty()) {
+    require(options.device != "cpu", "--topology is of GPUs; leave it out on the cpu");
+    const TopologyGraph graph = load_topology(options.topology);
+    keep_off_refused_peers(graph, rank_gpus(group, graph, device));
+  }
   group.connect(device);
   BenchCheck check(group, options, device);
   check.prepare();

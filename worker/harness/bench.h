@@ -14,6 +14,8 @@ namespace ditar {
 struct BenchOptions {
   LoadRequest load;
   std::string device = "cpu";  ///< "cpu", "cuda" or a GPU's UUID; "cuda" takes GPU number = rank
+  /// Topology of this machine with probed links: where it refuses peer access, NCCL is kept off it.
+  std::string topology;
   int threads = 1;
   std::vector<std::int64_t> images{1};  ///< sizes of a request, measured one after the other
   int steps = 10;

@@ -36,6 +36,8 @@ CLI::App* add_bench(CLI::App& app, ditar::BenchOptions& options) {
   bench->add_option("--plan", options.load.plan, "how ranks split the work, e.g. data=2");
   bench->add_option("--device", options.device, "cpu, cuda (GPU number = rank) or a GPU's UUID")
       ->capture_default_str();
+  bench->add_option("--topology", options.topology,
+                    "probed topology: where it refuses peer access, none is used");
   bench->add_option("--threads", options.threads, "CPU threads a rank")->capture_default_str();
   bench->add_option("--images", options.images, "images a request; several sizes by commas")
       ->delimiter(',')

@@ -3,19 +3,18 @@
 #include "bench_group.h"
 #include "ditar/config/error.h"
 #include "ditar/config/log.h"
-#include "ditar/parallel/nccl.h"
 #include "ditar/topology/render.h"
 #include "ditar/topology/topology_file.h"
 #include "ditar/topology_nvml/machine_facts.h"
 #include "ditar/topology_probe/probe.h"
 #include "group_probe.h"
+#include "rank_gpus.h"
 #include "rank_threads.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 
@@ -44,19 +43,6 @@ int show(const ProbeCommandOptions& options, const TopologyGraph& graph, bool go
   return to_int(good ? ExitCode::kOk : ExitCode::kFailure);
 }
 
-/// GPU indices of the graph by rank, found by UUID.
-std::vector<int> gpus_of(BenchGroup& group, const TopologyGraph& graph, Device device) {
-  std::vector<int> gpus;
-  for (const std::string& uuid : group.gather(device_uuid(device))) {
-    const auto found = std::find_if(graph.gpus.begin(), graph.gpus.end(),
-                                    [&](const Gpu& gpu) { return gpu.uuid == uuid; });
-    require(found != graph.gpus.end(), "the topology has no GPU with UUID " + uuid +
-                                           "; give the one of this machine, or none");
-    gpus.push_back(found->index);
-  }
-  return gpus;
-}
-
 std::vector<int> numbered(int count) {
   std::vector<int> numbers;
   for (int i = 0; i < count; ++i) numbers.push_back(i);
@@ -68,13 +54,8 @@ int probe_ranks(BenchGroup& group, const ProbeCommandOptions& options) {
       options.device == "cpu" ? "cpu" : "cuda:" + std::to_string(group.rank());
   const bool cpu = device == "cpu";
   TopologyGraph graph = cpu ? graph_of_ranks(group.gather(host_name())) : base_graph(options);
-  const std::vector<int> gpus =
-      cpu ? numbered(group.size()) : gpus_of(group, graph, parse_device(device));
-  std::string reason;
-  for (const auto& [name, value] : peer_environment(graph, gpus, &reason)) {
-    log_warning(reason + ": " + name + "=" + value + " for this run");
-    ::setenv(name.c_str(), value.c_str(), 1);
-  }
+  const std::vector<int> gpus = cpu ? numbered(group.size()) : rank_gpus(group, graph, device);
+  keep_off_refused_peers(graph, gpus);
   group.connect(device);
   const bool good = probe_group(*group.communicator(), parse_device(device), gpus, graph);
   int code = to_int(good ? ExitCode::kOk : ExitCode::kFailure);
