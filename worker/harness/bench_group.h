@@ -8,6 +8,7 @@
 #include "group_watch.h"
 #include "heartbeat.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ class BenchGroup {
   RankLinks links_;
   std::unique_ptr<PulseBinding> pulse_;
   std::unique_ptr<Communicator> communicator_;
+  std::atomic<Communicator*> abortable_ = nullptr;  ///< the same, for the heartbeat's thread
   std::unique_ptr<GroupWatch> watch_;
   std::unique_ptr<Heartbeat> heartbeat_;
   std::unique_ptr<Heartbeat::Work> work_;
