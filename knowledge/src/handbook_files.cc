@@ -10,7 +10,7 @@ namespace ditar::knowledge {
 namespace {
 
 // Raise when the documents' terms or fields change.
-constexpr std::string_view kIndexFormat = "passages-5";
+constexpr std::string_view kIndexFormat = "passages-6";
 
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -32,16 +32,37 @@ std::string without_commands(std::string text) {
   return text;
 }
 
-// The lines in which a page says how people ask for it.
-std::string asked_lines(std::string_view text) {
+// What follows the colon in the lines of a kind: how people ask for a page, what they see.
+std::string marked_lines(std::string_view text, bool (*is_marked)(std::string_view)) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
-    if (is_asked_line(line)) out.append(line.substr(line.find(':') + 1)).push_back('\n');
+    if (is_marked(line)) out.append(line.substr(line.find(':') + 1)).push_back('\n');
     at = end + 1;
   }
   return out;
+}
+
+void add_prefixed(Xapian::Document& page, std::string_view prefix, const Xapian::Document& part) {
+  for (auto term = part.termlist_begin(); term != part.termlist_end(); ++term) {
+    page.add_boolean_term(std::string(prefix) + *term);
+  }
+}
+
+// A few dense lines tell what a page is about better than its body, which mentions much in passing.
+void add_summary(Xapian::Document& page, const std::string& title,
+                 const std::vector<Passage>& passages, const Thesaurus& thesaurus) {
+  Xapian::Document summary;
+  add_terms(summary, title, 1, thesaurus);
+  add_prefixed(page, kTitlePrefix, summary);
+  for (const Passage& passage : passages) {
+    add_terms(summary,
+              passage.heading == passage.title ? passage.text
+                                               : marked_lines(passage.text, is_symptom_line),
+              1, thesaurus);
+  }
+  add_prefixed(page, kSummaryPrefix, summary);
 }
 
 Xapian::Document passage_document(const std::string& path, const Passage& passage,
@@ -65,14 +86,16 @@ void fill(Xapian::WritableDatabase& passages, Xapian::WritableDatabase& pages,
     Xapian::Document whole;
     whole.add_value(0, page.path);
     std::string title;
-    for (const Passage& passage : split_page(page.text)) {
+    const std::vector<Passage> parts = split_page(page.text);
+    for (const Passage& passage : parts) {
       passages.add_document(passage_document(page.path, passage, thesaurus));
       add_terms(whole, passage.heading, kTitleBoost, thesaurus);
       add_terms(whole, without_commands(passage.text), 1, thesaurus);
-      add_terms(whole, asked_lines(passage.text), kAskedBoost, thesaurus);
+      add_terms(whole, marked_lines(passage.text, is_asked_line), kAskedBoost, thesaurus);
       title = passage.title;
     }
     add_terms(whole, title, kTitleOfPageBoost, thesaurus);
+    add_summary(whole, title, parts, thesaurus);
     pages.add_document(whole);
   }
 }

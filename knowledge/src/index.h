@@ -31,6 +31,11 @@ StoredPassage unpack(std::string_view data);
 /// nothing.
 inline constexpr std::string_view kGlossaryPage = "glossary_english_spanish.md";
 
+/// Prefixes of further terms in the database of pages: of a page's title, and of its summary, which
+/// is the title, what stands before the first section, and the symptoms.
+inline constexpr std::string_view kTitlePrefix = "T";
+inline constexpr std::string_view kSummaryPrefix = "H";
+
 struct HandbookFiles {
   struct Page {
     std::string path;

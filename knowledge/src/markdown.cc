@@ -77,6 +77,8 @@ bool is_asked_line(std::string_view line) {
   return line.starts_with("Asked as: ") || line.starts_with("Preguntado como: ");
 }
 
+bool is_symptom_line(std::string_view line) { return line.starts_with("Symptoms: "); }
+
 std::vector<Passage> split_page(std::string_view page) {
   Splitter splitter;
   int number = 0;

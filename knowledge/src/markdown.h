@@ -23,4 +23,7 @@ std::vector<Passage> split_page(std::string_view page);
 /// Whether a line says how people ask for the page ("Asked as: ...", "Preguntado como: ...").
 bool is_asked_line(std::string_view line);
 
+/// Whether a line lists what a user sees when the page is the one to read ("Symptoms: ...").
+bool is_symptom_line(std::string_view line);
+
 }  // namespace ditar::knowledge

@@ -10,12 +10,14 @@ namespace ditar::knowledge {
 namespace {
 
 constexpr std::size_t kCandidates = 60;
-constexpr double kPassageShare = 0.50;
-constexpr double kPageShare = 0.50;
+constexpr double kPassageShare = 0.4;
+constexpr double kPageShare = 0.6;
 constexpr double kSupportThreshold = 0.56;
 constexpr double kPartsHit = 0.9;  // an identifier's parts, all found, against the whole
 constexpr double kGlossaryFactor = 0.02;
-constexpr double kRepeatFactor = 0.4;  // each further passage of a page
+constexpr double kSummaryWeight = 2.0;
+constexpr double kTitleWeight = 0.5;
+constexpr double kRepeatFactor = 0.1;  // each further passage of a page
 constexpr std::size_t kSnippetBytes = 240;
 
 bool is_experiment(const std::string& path) { return path.starts_with("experiment:"); }
@@ -43,7 +45,7 @@ double share_of_parts(const Segment& segment, const Held& held) {
 
 Xapian::Enquire make_enquire(const Xapian::Database& database, const QueryPlan& plan) {
   Xapian::Enquire enquire(database);
-  enquire.set_weighting_scheme(Xapian::BM25Weight(2.2, 0.0, 1.0, 0.7, 0.5));
+  enquire.set_weighting_scheme(Xapian::BM25Weight(2.2, 0.0, 1.0, 0.5, 0.5));
   enquire.set_query(to_xapian(plan));
   return enquire;
 }
@@ -51,7 +53,7 @@ Xapian::Enquire make_enquire(const Xapian::Database& database, const QueryPlan& 
 }  // namespace
 
 std::vector<double> segment_hits(const QueryPlan& plan, const Xapian::Database& database,
-                                 Xapian::docid document) {
+                                 Xapian::docid document, std::string_view prefix) {
   std::set<std::string> asked;
   for (const Segment& segment : plan.segments) {
     asked.insert(segment.alternatives.begin(), segment.alternatives.end());
@@ -61,9 +63,10 @@ std::vector<double> segment_hits(const QueryPlan& plan, const Xapian::Database& 
   auto term = database.termlist_begin(document);
   const auto end = database.termlist_end(document);
   for (const std::string& wanted : asked) {
-    term.skip_to(wanted);
+    const std::string full = std::string(prefix) + wanted;
+    term.skip_to(full);
     if (term == end) break;
-    if (*term == wanted) present.insert(wanted);
+    if (*term == full) present.insert(wanted);
   }
   const auto held = [&](const std::string& name) { return present.contains(name); };
   std::vector<double> hits;
@@ -96,6 +99,8 @@ std::map<std::string, PageScore> score_pages(const QueryPlan& plan, const Xapian
     PageScore page;
     page.score = it.get_weight() / best;
     page.coverage = coverage_of(plan, segment_hits(plan, pages, *it));
+    page.title = coverage_of(plan, segment_hits(plan, pages, *it, kTitlePrefix));
+    page.summary = coverage_of(plan, segment_hits(plan, pages, *it, kSummaryPrefix));
     out[it.get_document().get_value(0)] = page;
   }
   return out;
@@ -118,6 +123,11 @@ std::vector<Candidate> rank_passages(const QueryPlan& plan, const Xapian::Databa
     const double around = page != pages.end() ? page->second.score : own;
     candidate.score =
         (kPassageShare * own + kPageShare * around) * (0.15 + 0.85 * candidate.coverage);
+    // An experiment is its own title and summary.
+    const double title = page != pages.end() ? page->second.title : candidate.coverage;
+    const double summary = page != pages.end() ? page->second.summary : candidate.coverage;
+    candidate.score *= (1.0 + kTitleWeight * title) / (1.0 + kTitleWeight) *
+                       (1.0 + kSummaryWeight * summary) / (1.0 + kSummaryWeight);
     if (is_glossary(candidate.passage.path)) candidate.score *= kGlossaryFactor;
     all.push_back(std::move(candidate));
   }

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ditar::knowledge {
@@ -21,13 +22,15 @@ struct Candidate {
 };
 
 struct PageScore {
-  double score = 0.0;
-  double coverage = 0.0;
+  double score = 0.0;     ///< in (0, 1], against the best page
+  double coverage = 0.0;  ///< share of the query's information that the page holds
+  double title = 0.0;     ///< share that its title holds
+  double summary = 0.0;   ///< share that its summary holds
 };
 
-/// Which segments a document holds; a part counts for half.
+/// How much of each segment the document's terms with `prefix` hold, in [0, 1].
 std::vector<double> segment_hits(const QueryPlan& plan, const Xapian::Database& database,
-                                 Xapian::docid document);
+                                 Xapian::docid document, std::string_view prefix = {});
 
 /// Share of the query's information in `hits`, weighted by idf.
 double coverage_of(const QueryPlan& plan, const std::vector<double>& hits);

@@ -80,6 +80,20 @@ TEST_F(LaunchFaultTest, FrozenRankIsAHang) {
   EXPECT_LT(Clock::now() - start, 12s);
 }
 
+TEST_F(LaunchFaultTest, TheGroupNamesAStalledRankOpAndStepByItself) {
+  auto patient = plan(2);
+  patient.deadlines.progress = 40s;
+  for (const std::string action : {"freeze", "hang"}) {
+    const auto start = Clock::now();
+    const auto failure = failure_of(patient, "action=" + action + ",step=2,rank=1");
+    EXPECT_EQ(failure.kind(), WorkerFailureKind::kHang) << failure.message();
+    EXPECT_EQ(failure.rank(), 1);
+    const std::string where = "the start of a step, step 2";
+    EXPECT_NE(failure.message().find(where), std::string::npos) << failure.message();
+    EXPECT_LT(Clock::now() - start, 12s);
+  }
+}
+
 TEST_F(LaunchFaultTest, EndlessLoopIsAHangAndLeavesAStack) {
   const auto failure = failure_of(plan(1), "action=hang,step=2");
   EXPECT_EQ(failure.kind(), WorkerFailureKind::kHang) << failure.message();

@@ -20,6 +20,14 @@ TEST(MarkdownTest, CutsAtHeadingsAndKeepsLines) {
   EXPECT_EQ(passages[2].title, "Title");
 }
 
+TEST(MarkdownTest, KnowsTheLinesThatAPageIsFoundBy) {
+  EXPECT_TRUE(is_asked_line("Asked as: how to fuse"));
+  EXPECT_TRUE(is_asked_line("Preguntado como: fusionar"));
+  EXPECT_TRUE(is_symptom_line("Symptoms: it hangs"));
+  EXPECT_FALSE(is_symptom_line("Its symptoms: none"));
+  EXPECT_FALSE(is_asked_line("Symptoms: it hangs"));
+}
+
 TEST(MarkdownTest, IgnoresHeadingsInsideFences) {
   const auto passages = split_page("# T\n```\n# not a heading\n```\nend\n");
   ASSERT_EQ(passages.size(), 1U);

@@ -55,6 +55,20 @@ TEST_F(SearchTest, FindsPassagesByWordPartSynonymAndSpanish) {
   EXPECT_EQ(search.query("softmax").results.at(0).line, 6);
 }
 
+TEST_F(SearchTest, PageThatIsAboutItComesBeforePagesThatMentionIt) {
+  write("03_single_gpu/03_mentions.md",
+        "# Arena\n\nMemory shared.\n\n## Mechanism\nA watchdog, a watchdog and a watchdog.\n");
+  write("03_single_gpu/04_about.md",
+        "# Hazards\n\nAsked as: the watchdog ended my run.\n\n## Mechanism\nA watchdog waits.\n");
+  write("03_single_gpu/05_symptom.md",
+        "# Launch\n\nStarting.\n\n## How it goes wrong\n\nSymptoms: orphans remain.\n");
+  write("03_single_gpu/06_passing.md",
+        "# Wire\n\nFrames.\n\n## Mechanism\nNo orphans remain here, orphans never remain.\n");
+  const Search search(book());
+  EXPECT_EQ(search.query("watchdog").results.at(0).path, "03_single_gpu/04_about.md");
+  EXPECT_EQ(search.query("orphans remain").results.at(0).path, "03_single_gpu/05_symptom.md");
+}
+
 TEST_F(SearchTest, CorrectsSpellingAndSaysSo) {
   const SearchAnswer answer = Search(book()).query("sofmtax");
   EXPECT_EQ(answer.corrections, std::vector<std::string>{"sofmtax -> softmax"});

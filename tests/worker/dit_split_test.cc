@@ -1,12 +1,21 @@
+#include "checkpoint.h"
+#include "denoiser.h"
 #include "ditar/config/error.h"
+#include "ditar/config/philox.h"
+#include "ditar/topology/plan.h"
+#include "knobs.h"
+#include "model_weights.h"
 #include "rank_threads.h"
 #include "split_cases.h"
+#include "split_plan.h"
 #include "temp_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
+#include <iostream>
 #include <map>
 
 namespace ditar {
@@ -106,6 +115,85 @@ TEST(SplitPrecisionTest, TensorAndRingAreRoundingOnly) {
     const SplitJob job{.plan = plan, .height = 5, .width = 9, .precision = Precision::kF64};
     EXPECT_LE(relative_error(together(job, 2), alone(job)), 1e-7) << plan;  // images are FP32
   }
+}
+
+/// A job of a pipeline whose patches share keys and values of the step before.
+class StalePatchTest : public testing::Test {
+ protected:
+  SplitJob job(int patches, int warmup) {
+    const auto path = folder_.path() / (std::to_string(patches) + "-" + std::to_string(warmup));
+    std::ofstream(path) << "{\"stale_patches\":" << patches << ",\"stale_warmup_steps\":" << warmup
+                        << "}";
+    return {.plan = "pipeline=2", .images = 2, .knobs_path = path.string()};
+  }
+  const TempFolder folder_;
+};
+
+TEST_F(StalePatchTest, IsExactWhileItWarmsUpAndWhereNoPipelineIs) {
+  EXPECT_EQ(together(job(4, 3), 2), alone(job(4, 3)));
+  SplitJob data = job(4, 1);
+  data.plan = "data=2";
+  EXPECT_EQ(together(data, 2), alone(data));
+}
+
+// The request has 3 steps, 400 timesteps apart: far coarser than any in use.
+TEST_F(StalePatchTest, IsAnApproximationWhoseErrorIsSmallAndShrinksWithExactSteps) {
+  const auto exact = alone(job(1, 1));
+  double former = 1e9;
+  for (const int warmup : {1, 2, 3}) {
+    const double error = relative_error(together(job(4, warmup), 2), exact);
+    std::cout << "stale_patches 4, " << warmup << " of 3 steps exact: relative L2 " << error
+              << "\n";
+    if (warmup < 3) {
+      EXPECT_GT(error, 0.0) << "nothing is stale";
+    }
+    EXPECT_LT(error, former);
+    former = error;
+  }
+  EXPECT_EQ(former, 0.0);
+  const double rough = relative_error(together(job(4, 1), 2), exact);
+  EXPECT_LT(rough, 0.2);
+  EXPECT_EQ(together(job(4, 1), 2), together(job(4, 1), 2));
+}
+
+TEST_F(StalePatchTest, WorksWithOtherSplitsOfOneTokenSequenceAndRefusesASplitOne) {
+  const auto two = together(job(4, 1), 2);
+  SplitJob product = job(4, 1);
+  product.plan = "pipeline=2,data=2";
+  EXPECT_EQ(together(product, 4), two);
+  product.plan = "pipeline=2,cfg=2";
+  EXPECT_EQ(together(product, 4), two);
+  product.plan = "pipeline=2,tensor=2";
+  EXPECT_LE(relative_error(together(product, 4), two), 1e-5);
+  product.plan = "pipeline=2,ring=2";
+  EXPECT_THROW(together(product, 4), InvalidArgument);
+}
+
+// Where a step repeats the one before, what is kept is what is fresh: nothing may change.
+TEST_F(StalePatchTest, StaleKeysAreTheStepBeforesAtTheirPlaces) {
+  const Checkpoint checkpoint = Checkpoint::open(model_of(17, 17));
+  Knobs knobs;
+  knobs.stale_patches = 5;
+  std::vector<std::vector<float>> outputs;
+  rethrow_first(run_ranks(3, [&](Communicator& communicator) {
+    const RankGroups groups(parse_plan("pipeline=3"), &communicator, Device{});
+    const ModelWeights weights =
+        load_weights(checkpoint, knobs, DType::kF32, StreamView{}, false,
+                     weight_shard(groups.mesh(), checkpoint.config().depth));
+    Denoiser denoiser(weights, Parity::kOfficial, knobs, StreamView{}, &groups);
+    denoiser.prepare(2, {0, 1, 3, 3}, {500, 500, 500});
+    Tensor x({2, 2, 17, 17}, DType::kF32, Device{});
+    philox_normal(5, 0, 0, std::span(x.as<float>(), static_cast<std::size_t>(x.shape().count())));
+    PhaseClock clock;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const ConstTensorView out = denoiser.run(x, k, clock);
+      if (communicator.rank() == 0)
+        outputs.emplace_back(out.as<float>(), out.as<float>() + out.count());
+    }
+  }));
+  ASSERT_EQ(outputs.size(), 3U);
+  EXPECT_EQ(outputs[1], outputs[0]);
+  EXPECT_EQ(outputs[2], outputs[0]);
 }
 
 TEST(SplitRefusalTest, NamesTheNumbersBeforeLoading) {

@@ -1,5 +1,6 @@
 // Ranks that die, freeze or loop under real mpirun while another waits for them in a collective.
-// The harness and the MPI communicator are dit-worker's own, the engine is scripted.
+// The harness and the MPI communicator are dit-worker's own; the engine is scripted, or the real
+// one.
 #include "test_paths.h"
 
 #include <gtest/gtest.h>
@@ -27,14 +28,12 @@ struct Outcome {
   Clock::duration took{};
 };
 
-/// In every process's command line that this test starts.
+/// In the command line or environment of every worker that this test starts.
 std::string mark() { return "mark=" + std::to_string(::getpid()); }
 
-Outcome bench(const std::string& script) {
+Outcome on_two_ranks(const std::string& rest) {
   const std::string command =
-      "exec timeout 60 mpirun --oversubscribe --bind-to none -np 2 " DITAR_BINARY_DIR
-      "/tests/fake-worker bench --model fake:" +
-      mark() + "," + script + " --steps 4 --requests 2 --warmup 0 2>&1 </dev/null";
+      "exec timeout 60 mpirun --oversubscribe --bind-to none -np 2 " + rest + " 2>&1 </dev/null";
   Outcome outcome;
   const auto start = Clock::now();
   FILE* const pipe = ::popen(command.c_str(), "r");
@@ -47,12 +46,30 @@ Outcome bench(const std::string& script) {
   return outcome;
 }
 
+Outcome bench(const std::string& script) {
+  return on_two_ranks(DITAR_BINARY_DIR "/tests/fake-worker bench --model fake:" + mark() + "," +
+                      script + " --steps 4 --requests 2 --warmup 0 --no-check");
+}
+
+/// dit-worker itself, of which rank 1 gets `signal` while it works. A shell that becomes it knows
+/// its process.
+Outcome signalled(const std::string& signal, const std::string& after_s,
+                  const std::string& arguments) {
+  return on_two_ranks("sh -c 'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then (sleep " + after_s +
+                      "; kill -" + signal + " $$) & fi; exec env fake:" + mark() +
+                      "=1 " DITAR_BINARY_DIR "/bin/dit-worker " + arguments + "'");
+}
+
 int left_running() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find("fake:" + mark()) != std::string::npos) ++count;
+    bool found = false;
+    for (const char* const name : {"cmdline", "environ"}) {
+      std::ifstream file(entry.path() / name);
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      found = found || text.find("fake:" + mark()) != std::string::npos;
+    }
+    count += found ? 1 : 0;
   }
   return count;
 }
@@ -110,6 +127,35 @@ TEST_F(RankFaultTest, ALoopingRankIsNamedWithItsStepAndKilled) {
     EXPECT_LE(seconds_after(outcome.text, "step 2 \\("), 5.0) << outcome.text;
     expect_ended(outcome);
   }
+}
+
+const char* const kLongBench =
+    "bench --no-check --plan tensor=2 --steps 1000 --requests 100 "
+    "--model " DITAR_SOURCE_DIR "/config/models/mnist-dit.safetensors";
+
+// The real engine: the op, the layer and the step are those it was in.
+TEST_F(RankFaultTest, AKilledEngineIsNamedWithOpAndStep) {
+  const Outcome outcome = signalled("KILL", "2", kLongBench);
+  const std::regex named(
+      "rank 1 of the group is gone, last seen in [a-z_. 0-9]+ of block [0-5], step [0-9]+");
+  EXPECT_TRUE(std::regex_search(outcome.text, named)) << outcome.text;
+  expect_ended(outcome);
+}
+
+TEST_F(RankFaultTest, AFrozenEngineIsNamedWithOpAndStep) {
+  const Outcome outcome = signalled("STOP", "2", kLongBench);
+  const std::regex named(
+      "rank 1 is frozen: no sign of life for [3-5]\\.[0-9] s, last tick "
+      "([0-9]\\.[0-9]) s ago in [a-z_. 0-9]+, step [0-9]+");
+  EXPECT_TRUE(std::regex_search(outcome.text, named)) << outcome.text;
+  EXPECT_LE(seconds_after(outcome.text, "last tick "), 5.0) << outcome.text;
+  expect_ended(outcome);
+}
+
+TEST_F(RankFaultTest, AFrozenPeerEndsAProbe) {
+  const Outcome outcome = signalled("STOP", "1", "probe");
+  EXPECT_NE(outcome.text.find("rank 1 is frozen"), std::string::npos) << outcome.text;
+  expect_ended(outcome);
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ Denoiser::Denoiser(const ModelWeights& weights, Parity parity, const Knobs& knob
       conditioning_(weights, parity),
       arena_(weights.device) {
   Communicator* const group = groups_->along(MeshAxis::kSequence);
+  require(!shares_stale() || group == nullptr,
+          "the knob stale_patches does not go with a sequence split; choose one of both");
   if (group == nullptr) return;
   const AttentionShape shape{.tokens = config_.tokens(),
                              .heads = weights.heads(),
@@ -109,9 +111,13 @@ void Denoiser::prepare(std::int64_t images, std::vector<std::int32_t> labels,
       arena_.add({split * ranks, split * rows() * most, c.out_values()}, dtype);
   const std::size_t all_tokens = arena_.add({split * rows() * c.tokens(), c.out_values()}, dtype);
   const std::size_t output = arena_.add({rows(), c.out_channels(), c.height, c.width}, dtype);
+  const std::int64_t layers =
+      shares_stale() ? static_cast<std::int64_t>(weights_->blocks.size()) : 0;
+  const std::size_t kept = arena_.add({layers, rows(), own, 2 * heads * c.head_dim()}, dtype);
   const std::size_t workspace =
       arena_.add({static_cast<std::int64_t>(most_workspace())}, DType::kU8);
   arena_.allocate();
+  kept_ = arena_.view(kept);
   const TensorView both = arena_.view(wide);
   patches_ = arena_.view(patches);
   own_patches_ = split != 0 ? arena_.view(own_patches) : patches_;
@@ -129,32 +135,57 @@ void Denoiser::prepare(std::int64_t images, std::vector<std::int32_t> labels,
           .tokens_out = arena_.view(tokens_out).slice(0, tokens)};
 }
 
-Denoiser::Activations Denoiser::rows_of(const Activations& all, std::int64_t begin,
-                                        std::int64_t end) const {
+Denoiser::Activations Denoiser::part_of(const Activations& all, const MicroBatch& part) const {
   const std::int64_t tokens = tokens_.count();
-  Activations part{.x = all.x.slice(begin, end),
-                   .h = all.h.slice(begin, end),
-                   .y = all.y.slice(begin, end),
-                   .attended = {},
-                   .qkv = all.qkv.slice(begin, end),
-                   .mlp = all.mlp.slice(begin * tokens, end * tokens),
-                   .tokens_out = all.tokens_out.slice(begin * tokens, end * tokens)};
-  part.attended = TensorView(part.h.data(), {end - begin, tokens, all.attended.size(2)},
-                             part.h.dtype(), part.h.device());
-  return part;
+  const MeshRange& rows = part.rows;
+  const std::int64_t count = part.tokens.count(),
+                     columns = all.qkv.count() / (all.x.size(0) * tokens);
+  const std::int64_t begin = rows.begin * tokens + part.tokens.begin;
+  const std::int64_t end = begin + rows.count() * count;
+  const auto of_tokens = [&](const TensorView& whole, std::int64_t width) {
+    return whole.reshape({all.x.size(0) * tokens, width}).slice(begin, end);
+  };
+  const auto stream = [&](const TensorView& whole) {
+    return of_tokens(whole, config_.hidden).reshape({rows.count(), count, config_.hidden});
+  };
+  Activations a{.x = stream(all.x),
+                .h = stream(all.h),
+                .y = stream(all.y),
+                .attended = {},
+                .qkv = of_tokens(all.qkv, columns)
+                           .reshape({rows.count(), count, 3, all.qkv.size(3), all.qkv.size(4)}),
+                .mlp = all.mlp.slice(begin, end),
+                .tokens_out = all.tokens_out.slice(begin, end)};
+  a.attended = TensorView(a.h.data(), {rows.count(), count, all.attended.size(2)}, a.h.dtype(),
+                          a.h.device());
+  return a;
 }
 
-// Ranges of rows that go through the blocks one behind the other.
-std::vector<MeshRange> Denoiser::micro_batches() const {
+bool Denoiser::shares_stale() const noexcept {
+  return knobs_.stale_patches > 1 && groups_->mesh().degree(MeshAxis::kPipeline) > 1;
+}
+
+// What goes through the blocks one behind the other.
+std::vector<Denoiser::MicroBatch> Denoiser::micro_batches() const {
+  const MeshRange whole{0, tokens_.count()};
+  std::vector<MicroBatch> parts;
+  if (shares_stale() && step_ >= static_cast<std::size_t>(knobs_.stale_warmup_steps)) {
+    const int patches = static_cast<int>(std::min(knobs_.stale_patches, tokens_.count()));
+    for (std::int64_t row = 0; row < rows(); ++row) {
+      for (int i = 0; i < patches; ++i) {
+        parts.push_back({{row, row + 1}, split_range(tokens_.count(), patches, i)});
+      }
+    }
+    return parts;
+  }
   const int stages = groups_->mesh().degree(MeshAxis::kPipeline);
   std::int64_t count = knobs_.batch_guidance ? 1 : rows() / images_;
   if (stages > 1) {
     count = knobs_.micro_batches > 0 ? knobs_.micro_batches : std::int64_t{kMicroBatches} * stages;
   }
   count = std::min(count, rows());
-  std::vector<MeshRange> parts;
   for (int i = 0; i < count; ++i) {
-    parts.push_back(split_range(rows(), static_cast<int>(count), i));
+    parts.push_back({split_range(rows(), static_cast<int>(count), i), whole});
   }
   return parts;
 }
@@ -254,9 +285,39 @@ void Denoiser::gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTenso
              {.flops = 0.0, .bytes = (knobs_.fuse_gate_norm ? 4 : 5) * bytes_of(a_.x)});
 }
 
-void Denoiser::attend(PhaseClock& clock) {
+// Keys and values of these tokens take the place of the step before's.
+void Denoiser::keep_keys(std::size_t i) {
+  const std::int64_t width = kept_.size(3), tokens = tokens_.count(), own = a_.qkv.size(1);
+  const std::int64_t row = static_cast<std::int64_t>(i) * rows() + first_row_;
+  const Shape shape{a_.qkv.size(0), own, width};
+  rearrange(
+      window(ConstTensorView(a_.qkv), width / 2, shape, {own * 3 * width / 2, 3 * width / 2, 1}),
+      window(kept_, (row * tokens + first_token_) * width, shape, {tokens * width, width, 1}),
+      stream_);
+}
+
+// A patch of one row over all its tokens: fresh ones up to here, the step before's behind.
+void Denoiser::attend_stale(std::size_t i) {
+  const std::int64_t width = kept_.size(3), tokens = tokens_.count(), own = a_.qkv.size(1);
+  const std::int64_t heads = a_.qkv.size(3), head = config_.head_dim();
+  const std::int64_t row = static_cast<std::int64_t>(i) * rows() + first_row_;
+  const ConstTensorView q = window(ConstTensorView(a_.qkv), 0, {1, own, heads, head},
+                                   {own * 3 * width / 2, 3 * width / 2, head, 1});
+  const Shape shape{1, tokens, heads, head};
+  const Strides strides{tokens * width, width, head, 1};
+  const ConstTensorView kept(kept_);
+  attention(q, window(kept, row * tokens * width, shape, strides),
+            window(kept, row * tokens * width + width / 2, shape, strides),
+            1.0 / std::sqrt(static_cast<double>(head)), a_.attended.reshape({1, own, heads, head}),
+            {}, workspace_, stream_);
+}
+
+void Denoiser::attend(std::size_t i, PhaseClock& clock) {
   const Range range("attention");
-  if (sequence_) {
+  if (shares_stale()) keep_keys(i);
+  if (shares_stale() && a_.qkv.size(1) < tokens_.count()) {
+    attend_stale(i);
+  } else if (sequence_) {
     sequence_->run(a_.qkv, a_.attended, workspace_, stream_);
   } else {
     attention_packed(a_.qkv, a_.attended, workspace_, stream_);
@@ -278,7 +339,7 @@ void Denoiser::sum_parts(PhaseClock& clock) {
 // another stage goes on, only x is of use.
 void Denoiser::block(std::size_t i, PhaseClock& clock) {
   const BlockWeights& w = weights_->blocks[i];
-  const std::int64_t count = a_.x.size(0) * tokens_.count();
+  const std::int64_t count = a_.x.size(0) * a_.x.size(1);
   const auto name = [&](const char* layer) {
     return check_
                ? "blocks." +
@@ -296,7 +357,7 @@ void Denoiser::block(std::size_t i, PhaseClock& clock) {
          clock);
   look(a_.qkv, name("attn.qkv"));
   tick("attn", layer, 4.0 * static_cast<double>(a_.attended.count() * config_.tokens()));
-  attend(clock);
+  attend(i, clock);
   look(a_.attended, name("attn"));
   tick("attn.proj", layer, work(w.proj));
   linear(attended, w.proj, Activation::kNone, flat(a_.y), clock);
@@ -395,9 +456,10 @@ ConstTensorView Denoiser::run(ConstTensorView x, std::size_t k, PhaseClock& cloc
     computed_.record(stream_);
     computed_.wait(transfers_);
   }
-  for (const MeshRange& part : micro_batches()) {
-    first_row_ = part.begin;
-    a_ = rows_of(all_, part.begin, part.end);
+  for (const MicroBatch& part : micro_batches()) {
+    first_row_ = part.rows.begin;
+    first_token_ = part.tokens.begin;
+    a_ = part_of(all_, part);
     stage(clock);
   }
   assemble(clock);

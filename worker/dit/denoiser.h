@@ -50,16 +50,24 @@ class Denoiser {
     TensorView mlp;         ///< (rows * T, mlp_hidden), the memory of qkv
     TensorView tokens_out;  ///< (rows * T, p p out_channels)
   };
-  /// Rows [begin, end) of what holds all rows.
-  Activations rows_of(const Activations& all, std::int64_t begin, std::int64_t end) const;
+  /// What goes through the blocks at once: some rows, whole or a patch of one row's tokens.
+  struct MicroBatch {
+    MeshRange rows, tokens;
+  };
+  /// The part of what holds all rows.
+  Activations part_of(const Activations& all, const MicroBatch& part) const;
   std::size_t most_workspace() const;
-  std::vector<MeshRange> micro_batches() const;
+  std::vector<MicroBatch> micro_batches() const;
+  /// Whether patches attend to keys and values of the step before (an approximation).
+  bool shares_stale() const noexcept;
+  void keep_keys(std::size_t i);
+  void attend_stale(std::size_t i);
   void embed(ConstTensorView x, PhaseClock& clock);
   void block(std::size_t i, PhaseClock& clock);
   void gate_norm(ConstTensorView gate, ConstTensorView shift, ConstTensorView scale, double eps,
                  PhaseClock& clock);
   void stage(PhaseClock& clock);
-  void attend(PhaseClock& clock);
+  void attend(std::size_t i, PhaseClock& clock);
   void sum_parts(PhaseClock& clock);
   void receive_rows(PhaseClock& clock);
   void send_rows(PhaseClock& clock);
@@ -91,9 +99,11 @@ class Denoiser {
   TensorView all_tokens_;   ///< (rows * all tokens, p p out_channels)
   TensorView output_;       ///< (rows, out_channels, height, width)
   TensorView workspace_;    ///< of linears and attention
+  TensorView kept_;         ///< (layers held, rows, T, 2 H head_dim) keys and values; mostly empty
   Activations all_;
-  Activations a_;               ///< of the rows that the blocks are running on
+  Activations a_;               ///< of what the blocks are running on
   std::int64_t first_row_ = 0;  ///< of a_
+  std::int64_t first_token_ = 0;
   std::int64_t images_ = 0;
   std::vector<std::int32_t> labels_;
   std::vector<std::int32_t> timesteps_;

@@ -40,8 +40,8 @@ Knobs read_knobs(const std::string& path) {
   const ConfigTree tree = ConfigTree::read_file(path);
   tree.require_known({"fuse_gate_norm", "share_patch_embed", "batch_guidance",
                       "modulation_table_mib", "graph_capture", "gemm_table", "micro_batches",
-                      "split", "step_cache_interval", "step_stride", "int8_weights",
-                      "int8_products"});
+                      "stale_patches", "stale_warmup_steps", "split", "step_cache_interval",
+                      "step_stride", "int8_weights", "int8_products"});
   read_flag(tree, "fuse_gate_norm", knobs.fuse_gate_norm);
   read_flag(tree, "share_patch_embed", knobs.share_patch_embed);
   read_flag(tree, "batch_guidance", knobs.batch_guidance);
@@ -49,6 +49,8 @@ Knobs read_knobs(const std::string& path) {
   read_flag(tree, "graph_capture", knobs.graph_capture);
   if (const ConfigTree* found = tree.find("gemm_table")) knobs.gemm_table = found->as_text();
   read_count(tree, "micro_batches", 0, 1024, knobs.micro_batches);
+  read_count(tree, "stale_patches", 1, 1024, knobs.stale_patches);
+  read_count(tree, "stale_warmup_steps", 1, 1000, knobs.stale_warmup_steps);
   if (const ConfigTree* found = tree.find("split")) knobs.split = found->as_text();
   read_count(tree, "step_cache_interval", 1, 1000, knobs.step_cache_interval);
   read_count(tree, "step_stride", 1, 1000, knobs.step_stride);
@@ -64,7 +66,9 @@ std::string to_json(const Knobs& knobs) {
          ",\"modulation_table_mib\":" + std::to_string(knobs.modulation_table_mib) +
          ",\"graph_capture\":" + text(knobs.graph_capture) + ",\"gemm_table\":\"" +
          escaped(knobs.gemm_table) + "\"" +
-         ",\"micro_batches\":" + std::to_string(knobs.micro_batches) + ",\"split\":\"" +
+         ",\"micro_batches\":" + std::to_string(knobs.micro_batches) +
+         ",\"stale_patches\":" + std::to_string(knobs.stale_patches) +
+         ",\"stale_warmup_steps\":" + std::to_string(knobs.stale_warmup_steps) + ",\"split\":\"" +
          escaped(knobs.split) + "\"" +
          ",\"step_cache_interval\":" + std::to_string(knobs.step_cache_interval) +
          ",\"step_stride\":" + std::to_string(knobs.step_stride) +

@@ -24,6 +24,12 @@ struct Knobs {
   std::string gemm_table;
   /// Micro-batches of a pipeline split, at most one per row (image and branch). 0: 8 per stage.
   std::int64_t micro_batches = 0;
+  /// Approximation of a pipeline split, 1 = off: every image goes through the stages in so many
+  /// patches of its tokens, whose keys and values of the step before serve the patches that have
+  /// not come yet (PipeFusion, arXiv 2405.14430). Not with a sequence split.
+  std::int64_t stale_patches = 1;
+  /// First steps that stale_patches leaves exact.
+  std::int64_t stale_warmup_steps = 1;
   /// How the ranks share a request where nobody says so: a plan's text, or empty: data=N.
   std::string split;
   /// Approximation, 1 = off: the denoiser runs at every n-th step and its output is used again at

@@ -1,20 +1,22 @@
 #include "bench.h"
 
+#include "bench_check.h"
 #include "bench_group.h"
 #include "bench_report.h"
 #include "ditar/config/error.h"
 #include "ditar/config/log.h"
-#include "ditar/config/philox.h"
+#include "ditar/topology/topology_file.h"
 #include "engine_runner.h"
 #include "placement.h"
+#include "rank_gpus.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <iostream>
-#include <numeric>
 
 namespace ditar {
 
@@ -26,36 +28,11 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Fresh noise and labels for request `number`, the same on every rank.
-RunRequest make_request(const BenchOptions& options, const LoadReply& model, int number) {
-  RunRequest request;
-  request.images = options.images;
-  request.channels = model.channels;
-  request.height = model.height;
-  request.width = model.width;
-  const std::int64_t count = model.channels * model.height * model.width;
-  request.latents.resize(static_cast<std::size_t>(options.images * count));
-  for (std::int64_t image = 0; image < options.images; ++image) {
-    const std::int64_t number_of_image = number * options.images + image;
-    request.labels.push_back(static_cast<std::int32_t>(number_of_image % model.classes));
-    philox_normal(
-        options.seed, static_cast<std::uint64_t>(number_of_image), 0,
-        std::span(request.latents)
-            .subspan(static_cast<std::size_t>(image * count), static_cast<std::size_t>(count)));
-  }
-  request.schedule.sampler = options.sampler;
-  request.schedule.guidance = options.guidance;
-  request.schedule.noise_seed = options.seed;
-  for (int k = options.steps - 1; k >= 0; --k) {
-    request.schedule.timesteps.push_back(k * 1000 / options.steps);
-  }
-  return request;
-}
-
 void check_options(const BenchOptions& options) {
-  require(
-      options.images >= 1 && options.threads >= 1 && options.requests >= 1 && options.warmup >= 0,
-      "bench needs at least one image, thread and request");
+  require(!options.images.empty() &&
+              *std::min_element(options.images.begin(), options.images.end()) >= 1 &&
+              options.threads >= 1 && options.requests >= 1 && options.warmup >= 0,
+          "bench needs at least one image, thread and request");
   require(options.steps >= 1 && options.steps <= 1000,
           "bench takes 1 to 1000 steps, not " + std::to_string(options.steps));
 }
@@ -80,35 +57,59 @@ std::string engine_device(const BenchOptions& options, int rank) {
   return apply_placement({options.device, options.threads, {}});
 }
 
-int bench_in(BenchGroup& group, const BenchOptions& options) {
-  const std::string device = engine_device(options, group.rank());
-  group.connect(device);
-  EngineRunner runner(group.communicator(), group.rank(), device, options.threads);
-
-  BenchRow row = describe(options, group.rank(), group.size());
-  const auto start = Clock::now();
-  const LoadReply model = runner.load(options.load);
-  row.load_ms = milliseconds_since(start);
+/// All requests of one size. Complete on rank 0.
+BenchSize measure(BenchGroup& group, const BenchOptions& options, const BenchCheck& check,
+                  const LoadReply& model, std::int64_t images, EngineRunner& runner, BenchRow row) {
+  BenchSize size{.images = images, .rows = {}, .error = {}, .allowed = 0.0};
   std::vector<float> latents;
   for (int number = 0; number < options.warmup + options.requests; ++number) {
-    const RunRequest request = make_request(options, model, number);
+    const RunRequest request = make_bench_request(options, images, model, number);
     group.barrier();
     const auto begin = Clock::now();
     runner.run(request, latents);
     if (number >= options.warmup) row.times_ms.push_back(milliseconds_since(begin));
     for (const float value : latents) row.finite = row.finite && std::isfinite(value);
+    if (number == 0) size.error = check.error(images, latents);
     row.report = runner.report();
   }
-  std::vector<BenchRow> rows;
-  for (const std::string& text : group.gather(encode_row(row))) rows.push_back(decode_row(text));
-  if (group.rank() == 0) {
-    std::cout << (options.json ? bench_json(rows, model, options.images, options.steps)
-                               : bench_table(rows, model, options.images, options.steps));
+  if (size.error) size.allowed = check.allowed(model.plan);
+  for (const std::string& text : group.gather(encode_row(row))) {
+    size.rows.push_back(decode_row(text));
   }
+  return size;
+}
+
+int bench_in(BenchGroup& group, const BenchOptions& options) {
+  const std::string device = engine_device(options, group.rank());
+  if (!options.topology.empty()) {
+    require(options.device != "cpu", "--topology is of GPUs; leave it out on the cpu");
+    const TopologyGraph graph = load_topology(options.topology);
+    keep_off_refused_peers(graph, rank_gpus(group, graph, device));
+  }
+  group.connect(device);
+  BenchCheck check(group, options, device);
+  check.prepare();
+  EngineRunner runner(group.communicator(), group.rank(), device, options.threads);
+  BenchRow row = describe(options, group.rank(), group.size());
+  const auto start = Clock::now();
+  BenchResult result{.model = runner.load(options.load),
+                     .steps = options.steps,
+                     .sizes = {},
+                     .exchanges = {},
+                     .unchecked = check.unchecked()};
+  row.load_ms = milliseconds_since(start);
+  for (const std::int64_t images : options.images) {
+    if (const ExchangeLog* log = check.log(images)) {
+      row.sent_bytes = log->sent_bytes;
+      row.exchanges = 0;
+      for (const auto& [kind, calls] : log->calls) row.exchanges += calls;
+    }
+    result.sizes.push_back(measure(group, options, check, result.model, images, runner, row));
+  }
+  result.exchanges = check.time_exchanges();
+  if (group.rank() == 0) std::cout << (options.json ? bench_json(result) : bench_table(result));
   group.finish();
-  bool finite = true;
-  for (const BenchRow& other : rows) finite = finite && other.finite;
-  return to_int(finite ? ExitCode::kOk : ExitCode::kFailure);
+  return to_int(result.good() ? ExitCode::kOk : ExitCode::kFailure);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ void BenchGroup::connect(const std::string& device) {
   heartbeat_ = std::make_unique<Heartbeat>([this] { look(); }, fds, true);
   work_ = std::make_unique<Heartbeat::Work>(*heartbeat_);
   communicator_ = make_group_communicator(device, size(), kPatience);
+  abortable_ = communicator_.get();
 }
 
 void BenchGroup::barrier() {
@@ -90,7 +91,7 @@ std::vector<std::string> BenchGroup::gather(const std::string& mine) {
 }
 
 void BenchGroup::leave(const std::string& why, int exit_code) {
-  leave_group(communicator_.get(), why, exit_code);
+  leave_group(abortable_, why, exit_code);
 }
 
 void BenchGroup::look() noexcept {

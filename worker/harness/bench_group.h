@@ -1,6 +1,6 @@
-// The ranks of a `bench` by hand: alone without MPI, or under mpirun or srun, where they look after
-// each other: a rank that is gone, frozen or stuck ends all of them with its name. Main thread
-// only.
+// The ranks of work by hand (bench, probe, plan): alone without MPI, or under mpirun or srun, where
+// they look after each other: a rank that is gone, frozen or stuck ends all of them with its name.
+// Main thread only.
 #pragma once
 
 #include "ditar/parallel/bootstrap.h"
@@ -8,6 +8,7 @@
 #include "group_watch.h"
 #include "heartbeat.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ class BenchGroup {
   RankLinks links_;
   std::unique_ptr<PulseBinding> pulse_;
   std::unique_ptr<Communicator> communicator_;
+  std::atomic<Communicator*> abortable_ = nullptr;  ///< the same, for the heartbeat's thread
   std::unique_ptr<GroupWatch> watch_;
   std::unique_ptr<Heartbeat> heartbeat_;
   std::unique_ptr<Heartbeat::Work> work_;

@@ -196,12 +196,16 @@ void Builder::add_product_commands() {
   generate->add_option("--precision", generation.precision, "fp64, fp32, tf32, fp16 or bf16");
   generate->add_option("--threads", generation.threads, "CPU threads")->check(CLI::Range(1, 4096));
   generate->add_option("--worker", generation.worker, "dit-worker to run (default: beside dit-ar)");
-  auto* topology =
-      add("topology", "GPUs, links and NCCL settings, of this machine or of a file",
-          "topology\ntopology --from topo.txt --svg links.svg", DITAR_RUN(run_topology, topology));
+  auto* topology = add("topology", "GPUs, links and NCCL settings, of this machine or of a file",
+                       "topology\ntopology --probe\ntopology --from topo.txt --svg links.svg",
+                       DITAR_RUN(run_topology, topology));
   topology->add_option("--from", options_->topology.from,
                        "Saved JSON, or what nvidia-smi topo -m, -L or nvlink -s printed");
   topology->add_option("--svg", options_->topology.svg, "Picture to write");
+  topology->add_flag("--probe", options_->topology.probe,
+                     "Have dit-worker measure the links, every byte looked at");
+  topology->add_option("--worker", options_->topology.worker,
+                       "dit-worker that measures (default: beside dit-ar)");
   auto* profile = add("profile", "Where a step's time goes, measured here or modelled for a GPU",
                       "profile --model config/models/mnist-dit.safetensors\n"
                       "profile --model-of \"NVIDIA RTX A5500\" --image 256 --batch 2",

@@ -72,8 +72,10 @@ struct GenerateOptions {
   std::string worker;     ///< empty: dit-worker beside dit-ar
 };
 struct TopologyOptions {
-  std::string from;  ///< saved JSON or a paste of nvidia-smi; empty: this machine
-  std::string svg;   ///< picture to write; empty: none
+  std::string from;         ///< saved JSON or a paste of nvidia-smi; empty: this machine
+  std::string svg;          ///< picture to write; empty: none
+  bool probe = false;       ///< have a worker measure the links of this machine
+  std::string worker = {};  ///< empty: dit-worker beside dit-ar
 };
 struct ProfileCommandOptions {
   std::map<std::string, std::string> values;  ///< options of dit-worker profile; empty: its default
