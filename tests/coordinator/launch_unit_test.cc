@@ -130,7 +130,7 @@ TEST(TemporaryFolderTest, SweepsWhatADeadProcessLeftAndNothingElse) {
 }
 
 TEST(WorkerTracesTest, NamesFilesProcessesAndMadeUpFigures) {
-  const TemporaryFolder home;
+  const TempFolder home;
   std::filesystem::create_directory(home.path() / "cuda");
   EXPECT_TRUE(files_left(home.path()).empty());
   std::ofstream(home.path() / "replay-1") << "x";

@@ -272,8 +272,8 @@ void ExperimentRun::check_floor(const BlockRecord& block) const {
     char text[240];
     std::snprintf(
         text, sizeof text,
-        "a request took %.3f ms, and the network's arithmetic alone takes %.3f ms at twice "
-        "the rate that this machine showed",
+        "a request took %.3f ms, and the network's arithmetic alone takes %.3f ms at four "
+        "times the rate that this machine showed",
         static_cast<double>(own) * 1e-6, least * 1e-6);
     throw Verdict{"DISCARD", "suspect", text,
                   "times that the arithmetic allows; if the machine was measured too low: dit-ar "

@@ -15,15 +15,15 @@ namespace ditar {
 
 struct TimeFloor {
   double step_flops = 0.0;          ///< multiplications and additions of one denoiser step
-  double matmul_flops_per_s = 0.0;  ///< the fastest product that the machine showed
+  double matmul_flops_per_s = 0.0;  ///< the fastest that the machine showed, alone or in the model
   int steps = 0;                    ///< of a request
   std::string precision;            ///< of the products measured
   bool on_gpu = false;
 
   /// Least nanoseconds of one request whose change is of `classification`; 0: not known. Exact and
   /// numerical changes owe every step; an approximate or quantized one a single step. The rate is
-  /// twice the measured one; a measured fp32 or tf32 rate on a GPU times 16, for half-precision
-  /// units; a quantized change may have four times more.
+  /// four times the measured one; a measured fp32 or tf32 rate on a GPU times 16, for
+  /// half-precision units; a quantized change may have four times more.
   double least_ns(const std::string& classification) const;
 };
 
